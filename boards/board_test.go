@@ -34,16 +34,14 @@ func TestShippedBoardsLoad(t *testing.T) {
 			s.Toolchain.Install == "" {
 			t.Errorf("%s: name %q, doc %q, toolchain %+v", name, s.Name, s.Doc, s.Toolchain)
 		}
-		if s.Core != "host" && (len(s.Memory) == 0 || !s.HasMachine()) {
-			t.Errorf("%s: memory %v, runner %+v", name, s.Memory, s.Runner)
-		}
+		testenv.Check(t, s.Core == "host" || len(s.Memory) != 0 && s.HasMachine(), "%s: memory %v, runner %+v", name,
+			s.Memory, s.Runner)
 		if len(s.Why()) < 10 {
 			t.Errorf("%s: only %d origins", name, len(s.Why()))
 		}
 		data, err := json.Marshal(s)
-		if err != nil || !strings.Contains(string(data), `"isa":{"dsp":`) {
-			t.Errorf("%s: json %s, %v", name, data, err)
-		}
+		testenv.Check(t, err == nil && strings.Contains(string(data), `"isa":{"dsp":`), "%s: json %s, %v", name, data,
+			err)
 	}
 }
 
@@ -53,9 +51,7 @@ func TestChipSources(t *testing.T) {
 	opens := regexp.MustCompile(`^(https?://\S+|[\w-]+/[\w.-]+[ ,].+|unverified, from memory): \S`)
 	for _, name := range boards.List() {
 		s := testenv.Must(boards.Load(name))(t)
-		if s.ClockHz > 0 && len(s.Sources) == 0 {
-			t.Errorf("%s: a chip without sources", name)
-		}
+		testenv.Check(t, s.ClockHz <= 0 || len(s.Sources) != 0, "%s: a chip without sources", name)
 		for _, from := range s.Sources {
 			if !opens.MatchString(from) {
 				t.Errorf("%s: source %q: want owner/repository path: what, address of a page: what, or "+
@@ -94,13 +90,9 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 					macros[f[1]] = f[2]
 				}
 			}
-			if got := macros["__ARM_FEATURE_DSP"] == "1"; got != s.ISA.DSP {
-				t.Errorf("compiler: dsp %t, board: %t", got, s.ISA.DSP)
-			}
+			testenv.Equal(t, macros["__ARM_FEATURE_DSP"] == "1", s.ISA.DSP, "compiler: dsp, board")
 			mve := map[string]string{"": "none", "1": "int", "3": "float"}[macros["__ARM_FEATURE_MVE"]]
-			if mve != s.ISA.MVE {
-				t.Errorf("compiler: mve %s, board: %s", mve, s.ISA.MVE)
-			}
+			testenv.Check(t, mve == s.ISA.MVE, "compiler: mve %s, board: %s", mve, s.ISA.MVE)
 			fpu := "none"
 			switch macros["__ARM_FP"] {
 			case "4", "6":
@@ -108,9 +100,8 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 			case "12", "14", "0xe", "0xc":
 				fpu = "dp"
 			}
-			if fpu != s.ISA.FPU {
-				t.Errorf("compiler: fpu %s (__ARM_FP=%s), board: %s", fpu, macros["__ARM_FP"], s.ISA.FPU)
-			}
+			testenv.Check(t, fpu == s.ISA.FPU, "compiler: fpu %s (__ARM_FP=%s), board: %s", fpu, macros["__ARM_FP"],
+				s.ISA.FPU)
 		})
 	}
 }
@@ -140,9 +131,7 @@ memory:                         # map: merged; here nothing is inherited
 runner: {timeout: 90s}
 `)
 	s := testenv.Must(boards.Load(p))(t)
-	if s.Name != "my" || s.Doc != "mine" || s.Stack != 8192 || s.Core != "cortex-m4" {
-		t.Errorf("%+v", s)
-	}
+	testenv.Check(t, s.Name == "my" && s.Doc == "mine" && s.Stack == 8192 && s.Core == "cortex-m4", "%+v", s)
 	testenv.Equal(t, strings.Join(s.Toolchain.CFlags, " "), "-std=c99", "cflags")
 	testenv.Equal(t, strings.Join(s.Toolchain.Speed, " "), "-O2 -funroll-loops", "speed")
 	testenv.Equal(t, s.Toolchain.Install, "", "install")
@@ -150,20 +139,17 @@ runner: {timeout: 90s}
 	if len(s.Memory) != 2 || s.Memory[0].Name != "flash" || s.Memory.Capacity("code", "rodata") != 512<<10 {
 		t.Errorf("memory %+v", s.Memory)
 	}
-	if s.Runner.Machine != "mps2-an386" || len(s.Runner.Memory) != 3 || s.Runner.Timeout == 0 {
-		t.Errorf("runner %+v", s.Runner)
-	}
+	testenv.Check(t, s.Runner.Machine == "mps2-an386" && len(s.Runner.Memory) == 3 && s.Runner.Timeout != 0,
+		"runner %+v", s.Runner)
 	a := s.Accelerators[0].Params
-	if a["macs"] != int64(64) || a["rate"] != 0.5 || a["wide"] != true || a["id"] != "x1" {
-		t.Errorf("params %#v", a)
-	}
+	testenv.Check(t, a["macs"] == int64(64) && a["rate"] == 0.5 && a["wide"] == true && a["id"] == "x1", "params %#v",
+		a)
 	at := map[string]boards.Origin{}
 	for _, o := range s.Why() {
 		at[o.Key] = o
 	}
-	if o := at["stack"]; o.Line != 4 || o.File != p {
-		t.Errorf("origin of stack %+v", o)
-	}
+	o := at["stack"]
+	testenv.Check(t, o.Line == 4 && o.File == p, "origin of stack %+v", o)
 	if o := at["runner.machine"]; o.File != "defs/machine-mps2-an386.yaml" {
 		t.Errorf("origin of runner.machine %+v", o)
 	}
@@ -180,9 +166,8 @@ func TestParentsThatDisagree(t *testing.T) {
 	testenv.Refused(t, testenv.Err(boards.Load(p)),
 		"a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml")
 	p = write(t, dir, "d.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml, ./b.yaml]\nstack: 16K\n")
-	if s, err := boards.Load(p); err != nil || s.Stack != 16<<10 {
-		t.Errorf("child decides: %v %v", s, err)
-	}
+	s, err := boards.Load(p)
+	testenv.Check(t, err == nil && s.Stack == 16<<10, "child decides: %v %v", s, err)
 	// The same ancestor twice is no disagreement.
 	p = write(t, dir, "e.yaml", "doc: x\ninherits: [cortex-m4, core-m4, family-cortex-m]\n")
 	if _, err := boards.Load(p); err != nil {
@@ -276,15 +261,10 @@ func TestBadDefinitions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := write(t, t.TempDir(), "board.yaml", c.text)
 			s, err := boards.Load(p)
-			if err == nil {
-				t.Fatalf("accepted: %+v", s)
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-			if _, ok := err.(*boards.Error); !ok {
-				t.Errorf("error of type %T", err)
-			}
+			testenv.Require(t, err != nil, "accepted: %+v", s)
+			testenv.Check(t, strings.Contains(err.Error(), c.want), "got  %v\nwant %s", err, c.want)
+			_, ok := err.(*boards.Error)
+			testenv.Check(t, ok, "error of type %T", err)
 		})
 	}
 }
@@ -305,9 +285,7 @@ memory:
   top: {origin: 0x2001fff0, size: 0x20, holds: [arena], wait: {states: 3}}
 `)
 	_, err := boards.Load(p)
-	if err == nil {
-		t.Fatal("accepted")
-	}
+	testenv.Require(t, err != nil, "accepted")
 	got := strings.Split(strings.ReplaceAll(err.Error(), p, "board.yaml"), "\n")
 	want := []string{"11 mistakes:",
 		"  board.yaml:1: doc: want text, found 12 (put it in quotes)",
@@ -330,9 +308,8 @@ memory:
 			t.Errorf("got %s", got[i])
 		}
 	}
-	if e, ok := err.(*boards.Error); !ok || len(e.More) != 10 {
-		t.Errorf("%T", err)
-	}
+	e, ok := err.(*boards.Error)
+	testenv.Check(t, ok && len(e.More) == 10, "%T", err)
 }
 
 // TestSizes: as people write them.
@@ -345,9 +322,7 @@ func TestSizes(t *testing.T) {
 		s, err := boards.Load(p)
 		switch {
 		case in == "0x2B":
-			if err != nil || s.Memory[1].Size != 0x2b {
-				t.Errorf("%s: %v", in, err)
-			}
+			testenv.Check(t, err == nil && s.Memory[1].Size == 0x2b, "%s: %v", in, err)
 		case want == 0 && err == nil, want > 0 && (err != nil || s.Memory[1].Size != want):
 			t.Errorf("%s: %v", in, err)
 		}
@@ -358,9 +333,7 @@ func TestSizes(t *testing.T) {
 func TestOneParent(t *testing.T) {
 	p := write(t, t.TempDir(), "one.yaml", "name: mine\ninherits: cortex-m4\n")
 	s := testenv.Must(boards.Load(p))(t)
-	if s.Name != "mine" || s.Core != "cortex-m4" {
-		t.Errorf("name %s, core %s", s.Name, s.Core)
-	}
+	testenv.Check(t, s.Name == "mine" && s.Core == "cortex-m4", "name %s, core %s", s.Name, s.Core)
 }
 
 func TestUnknownBoard(t *testing.T) {
@@ -391,9 +364,8 @@ func FuzzLoad(f *testing.F) {
 			t.Skip()
 		}
 		if _, err := boards.Load(p); err != nil {
-			if _, ok := err.(*boards.Error); !ok {
-				t.Errorf("error of type %T: %v", err, err)
-			}
+			_, ok := err.(*boards.Error)
+			testenv.Check(t, ok, "error of type %T: %v", err, err)
 		}
 	})
 }
@@ -434,9 +406,7 @@ func TestFind(t *testing.T) {
 		var got []string
 		for _, m := range f.Matches {
 			got = append(got, m.Board)
-			if m.Why == "" {
-				t.Errorf("%s: %s without a reason", c.query, m.Board)
-			}
+			testenv.Check(t, m.Why != "", "%s: %s without a reason", c.query, m.Board)
 		}
 		if !strings.HasPrefix(strings.Join(got, " ")+" ", c.want+" ") || f.Not != "" {
 			t.Errorf("%s: %v %q, want %s", c.query, got, f.Not, c.want)
@@ -459,9 +429,8 @@ func TestPatterns(t *testing.T) {
 	for _, name := range boards.List() {
 		s := testenv.Must(boards.Load(name))(t)
 		for _, a := range s.Aliases {
-			if o, err := boards.Load(a); err != nil || o.Name != name {
-				t.Errorf("alias %s of %s: %v %v", a, name, o, err)
-			}
+			o, err := boards.Load(a)
+			testenv.Check(t, err == nil && o.Name == name, "alias %s of %s: %v %v", a, name, o, err)
 		}
 		for _, list := range [][]string{s.Aliases, s.Parts, s.Kits, s.Families} {
 			for _, p := range list {
@@ -477,9 +446,7 @@ func TestPatterns(t *testing.T) {
 		// The name of the chip, and what its kits are called, find it.
 		for _, k := range append([]string{name}, s.Kits...) {
 			f := boards.Find(strings.NewReplacer("*", "", "?", "").Replace(k))
-			if len(f.Matches) == 0 || f.Matches[0].Board != name {
-				t.Errorf("%s: found %+v for %s", name, f, k)
-			}
+			testenv.Check(t, len(f.Matches) != 0 && f.Matches[0].Board == name, "%s: found %+v for %s", name, f, k)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPlace: over random regions and items, Place says that all fits exactly
@@ -59,9 +60,8 @@ func TestPlace(t *testing.T) {
 			not++
 		}
 	}
-	if fits < 100 || not < 100 || homeless < 100 {
-		t.Errorf("%d boards fit, %d do not, %d have no region for something: want more of each", fits, not, homeless)
-	}
+	testenv.Check(t, fits >= 100 && not >= 100 && homeless >= 100,
+		"%d boards fit, %d do not, %d have no region for something: want more of each", fits, not, homeless)
 }
 
 // fewest tries all ways to place the items: the fewest missing bytes, and how
@@ -121,17 +121,11 @@ func TestPlaceOrder(t *testing.T) {
 	all := []string{"arena", "stack", "data"}
 	rs := boards.Regions{{Name: "dtcm", Size: 64 << 10, Holds: all}, {Name: "sram", Size: 16 << 10, Holds: all}}
 	p := rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 20 << 10})
-	if p.At("stack") != "dtcm" || p.At("arena") != "dtcm" || !p.Fits() {
-		t.Errorf("%+v", p)
-	}
+	testenv.Check(t, p.At("stack") == "dtcm" && p.At("arena") == "dtcm" && p.Fits(), "%+v", p)
 	p = rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 60 << 10})
-	if p.At("stack") != "sram" || p.At("arena") != "dtcm" || !p.Fits() {
-		t.Errorf("%+v", p)
-	}
+	testenv.Check(t, p.At("stack") == "sram" && p.At("arena") == "dtcm" && p.Fits(), "%+v", p)
 	p = rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 70 << 10})
-	if p.Fits() || p.Regions[0].Missing() != 6<<10 {
-		t.Errorf("%+v", p)
-	}
+	testenv.Check(t, !p.Fits() && p.Regions[0].Missing() == 6<<10, "%+v", p)
 	var many boards.Regions
 	for i := range 60 {
 		many = append(many, boards.Region{Name: fmt.Sprint(i), Size: boards.Size(1000 + i), Holds: boards.Content})
@@ -174,19 +168,14 @@ func TestPlaceByCost(t *testing.T) {
 			items = append(items, it)
 		}
 		p, first := rs.Place(items...), rs.Place(plain...)
-		if p.Fits() != first.Fits() {
-			t.Fatalf("with traffic %+v\nwithout %+v", p, first)
-		}
+		testenv.Require(t, p.Fits() == first.Fits(), "with traffic %+v\nwithout %+v", p, first)
 		if !p.Fits() {
 			continue
 		}
 		want := cheapestOf(rs, items)
-		if p.Cycles > want+1e-9 || p.Cycles < want-1e-9 || p.CyclesBound != p.Cycles {
-			t.Fatalf("%g cycles, at least %g; want %g: %+v", p.Cycles, p.CyclesBound, want, p)
-		}
-		if first.Cycles != 0 {
-			t.Errorf("%g cycles without traffic", first.Cycles)
-		}
+		testenv.Require(t, !(p.Cycles > want+1e-9) && !(p.Cycles < want-1e-9) && p.CyclesBound == p.Cycles,
+			"%g cycles, at least %g; want %g: %+v", p.Cycles, p.CyclesBound, want, p)
+		testenv.Check(t, first.Cycles == 0, "%g cycles without traffic", first.Cycles)
 		for i := range p.Regions {
 			if len(p.Regions[i].Items) != len(first.Regions[i].Items) {
 				better++
@@ -194,9 +183,7 @@ func TestPlaceByCost(t *testing.T) {
 			}
 		}
 	}
-	if better < 100 {
-		t.Errorf("%d placements differ from the first with room, want more", better)
-	}
+	testenv.Check(t, better >= 100, "%d placements differ from the first with room, want more", better)
 }
 
 // cheapestOf is the fewest cycles of all ways to place items.

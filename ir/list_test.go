@@ -35,24 +35,20 @@ func TestIndex(t *testing.T) {
 	for range 4000 {
 		at := g.Nodes[r.IntN(len(g.Nodes))]
 		if r.IntN(3) > 0 {
-			if _, err := g.InsertBefore(at, op.Relu, "more", nil, 1, at.In[0]); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, testenv.Err(g.InsertBefore(at, op.Relu, "more", nil, 1, at.In[0])))
 		} else if !g.IsOutput(at.Out[0]) {
 			g.ReplaceUses(at.Out[0], at.In[0])
 			g.Remove(at)
-			if i := g.Index(at); i != -1 {
-				t.Fatalf("a removed node is at %d", i)
-			}
+			i := g.Index(at)
+			testenv.Require(t, i == -1, "a removed node is at %d", i)
 		}
 		n := g.Nodes[r.IntN(len(g.Nodes))]
 		if i := g.Index(n); i != slices.Index(g.Nodes, n) {
 			t.Fatalf("Index says %d, the node is at %d", i, slices.Index(g.Nodes, n))
 		}
 	}
-	if errs := g.Verify(); len(errs) > 0 {
-		t.Fatal(errs)
-	}
+	errs := g.Verify()
+	testenv.Require(t, len(errs) <= 0, "%v", errs)
 }
 
 // TestNamesStayTheSame: whatever came and went before, a name gets the least

@@ -58,9 +58,8 @@ const everything = `graph "a \"b\"" {
 
 func TestTextRoundTrip(t *testing.T) {
 	g := testenv.Must(Parse(everything, anyOp))(t)
-	if got := g.String(); got != everything {
-		t.Errorf("printed\n%s\nwant\n%s", got, everything)
-	}
+	got := g.String()
+	testenv.Check(t, got == everything, "printed\n%s\nwant\n%s", got, everything)
 	if got := g.Clone().String(); got != everything {
 		t.Errorf("clone printed\n%s", got)
 	}
@@ -80,12 +79,8 @@ func TestTextBits(t *testing.T) {
 			g := New("g")
 			g.AddOutput("y", g.AddConst("c", d))
 			h, err := Parse(g.String(), anyOp)
-			if err != nil {
-				t.Fatalf("%s: %v", d, err)
-			}
-			if !tensor.Equal(h.Out[0].Const, d) {
-				t.Errorf("%s changed: %s", d, g)
-			}
+			testenv.Require(t, err == nil, "%s: %v", d, err)
+			testenv.Check(t, tensor.Equal(h.Out[0].Const, d), "%s changed: %s", d, g)
 		}
 	}
 }
@@ -152,12 +147,9 @@ func FuzzIRText(f *testing.F) {
 		}
 		s := g.String()
 		h, err := Parse(s, anyOp)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, s)
-		}
-		if again := h.String(); again != s {
-			t.Fatalf("first\n%s\nthen\n%s", s, again)
-		}
+		testenv.Require(t, err == nil, "%v in\n%s", err, s)
+		again := h.String()
+		testenv.Require(t, again == s, "first\n%s\nthen\n%s", s, again)
 		g.Verify()
 	})
 }

@@ -20,9 +20,7 @@ import (
 // they become ("out.program", rewritten with -update).
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files (%v)", err)
-	}
+	testenv.Require(t, err == nil && len(files) != 0, "no golden files (%v)", err)
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(f)
@@ -30,15 +28,13 @@ func TestGolden(t *testing.T) {
 			if irtest.Update() && len(a.Files) == 1 {
 				a.Files = append(a.Files, txtar.File{Name: "out.program"})
 			}
-			if len(a.Files) != 2 || a.Files[0].Name != "in.ir" || a.Files[1].Name != "out.program" {
-				t.Fatal("want in.ir and out.program")
-			}
+			testenv.Require(t, len(a.Files) == 2 && a.Files[0].Name == "in.ir" && a.Files[1].Name == "out.program",
+				"want in.ir and out.program")
 			g, low := lowered(t, string(a.Files[0].Data))
 			got := built(t, g, low).Program.String()
 			if !irtest.Update() {
-				if d := cmp.Diff(string(a.Files[1].Data), got); d != "" {
-					t.Errorf("-want +got:\n%s", d)
-				}
+				d := cmp.Diff(string(a.Files[1].Data), got)
+				testenv.Check(t, d == "", "-want +got:\n%s", d)
 				return
 			}
 			a.Files[1].Data = []byte(got)

@@ -72,21 +72,16 @@ func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered,
 	states ...schedule.StateBinding) *schedule.Result {
 	t.Helper()
 	r, err := schedule.Build(g, low, states...)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, g)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, g)
 	p := r.Program
 	if err := replayed(g, r, 1, 2); err != nil {
 		t.Fatalf("%v\n%s", err, p)
 	}
 	// A program is its text: the one that is read back is as good.
 	back, err := program.Parse(p.String())
-	if err != nil {
-		t.Fatalf("%v\n%s", err, p)
-	}
-	if d := cmp.Diff(p.String(), back.String()); d != "" {
-		t.Fatalf("read back it differs: %s", d)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, p)
+	d := cmp.Diff(p.String(), back.String())
+	testenv.Require(t, d == "", "read back it differs: %s", d)
 	if err := back.Verify(); err != nil {
 		t.Fatalf("read back: %v\n%s", err, p)
 	}
@@ -111,9 +106,7 @@ func load(t testing.TB, file string) *ir.Graph {
 	m, err := onnx.Load(file, onnx.Limits{})
 	testenv.OK(t, err)
 	g, err := onnx.Import(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatalf("not imported: %v", err)
-	}
+	testenv.Require(t, err == nil, "not imported: %v", err)
 	return g
 }
 

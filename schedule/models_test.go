@@ -25,9 +25,8 @@ func arena(t testing.TB, p *program.Program) {
 	if b := bound(p); b != p.LowerBound {
 		t.Errorf("the buffers add up to %d live bytes, the lower bound is %d\n%s", b, p.LowerBound, p)
 	}
-	if p.ArenaBytes*100 > p.LowerBound*102 && p.ArenaBytes > program.Align {
-		t.Errorf("arena %d, lower bound %d\n%s", p.ArenaBytes, p.LowerBound, p)
-	}
+	testenv.Check(t, p.ArenaBytes*100 <= p.LowerBound*102 || p.ArenaBytes <= program.Align,
+		"arena %d, lower bound %d\n%s", p.ArenaBytes, p.LowerBound, p)
 }
 
 // TestRandom compiles random networks for cores with different scratch memory
@@ -52,9 +51,7 @@ func TestRandom(t *testing.T) {
 		}
 		arena(t, built(t, r.Graph, r.Low).Program)
 	}
-	if failed*10 > n {
-		t.Errorf("%d of %d networks have a node without a kernel", failed, n)
-	}
+	testenv.Check(t, failed*10 <= n, "%d of %d networks have a node without a kernel", failed, n)
 }
 
 // macs of a graph, to leave out what takes long in the interpreter.
@@ -85,9 +82,7 @@ func TestSharedModels(t *testing.T) {
 			slow := macs(g) > 10e6
 			for _, core := range []kernel.Core{{}, {DSP: true, MVE: true, FPU: true}} {
 				r, err := compile(g.Clone(), lower.Options{Precision: precision, Target: kernel.Options{Core: core}})
-				if err != nil {
-					t.Fatalf("not lowered: %v", err)
-				}
+				testenv.Require(t, err == nil, "not lowered: %v", err)
 				s, err := schedule.Build(r.Graph, r.Low)
 				testenv.OK(t, err)
 				p := s.Program

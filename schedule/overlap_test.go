@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule"
 )
@@ -40,9 +41,7 @@ func TestOverlaps(t *testing.T) {
 		src := tangle(r).String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
 		apart, err := schedule.Build(g, low)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		drawOverlaps(r, g, low)
 		x := built(t, g, low)
 		p := x.Program
@@ -63,16 +62,13 @@ func TestOverlaps(t *testing.T) {
 				}
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d\n%s", seed, p)
-		}
+		testenv.Require(t, !t.Failed(), "seed %d\n%s", seed, p)
 	}
 	t.Logf("%d arenas of %d are smaller, %d larger, %d operands lie under results, %d arenas in parts", smaller, n,
 		larger,
 		shared, divides)
-	if smaller < int(n)/20 || larger > 2 || shared < int(n)/4 || divides < int(n)/2 {
-		t.Error("the arenas of more random graphs should be smaller")
-	}
+	testenv.Check(t, smaller >= int(n)/20 && larger <= 2 && shared >= int(n)/4 && divides >= int(n)/2,
+		"the arenas of more random graphs should be smaller")
 }
 
 // damage changes what step k says of overlap i, over which its result lies, and what later steps read.
@@ -82,9 +78,7 @@ func damage(t *testing.T, p *program.Program, k, i int) {
 	was, in := s.Overlap, s.In[s.Overlap[i].I].Buffer
 	found := func(what string) {
 		t.Helper()
-		if p.Verify() == nil {
-			t.Errorf("step %d, %s: Verify does not see %s", k, s, what)
-		}
+		testenv.Check(t, p.Verify() != nil, "step %d, %s: Verify does not see %s", k, s, what)
 	}
 	s.Overlap = slices.Clone(was)
 	s.Overlap[i].Ahead = p.Address(in) - p.Address(s.Out[0]) + 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -109,12 +110,8 @@ func TestWeaves(t *testing.T) {
 				silent++
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d\n%s\n%s", seed, src, p)
-		}
+		testenv.Require(t, !t.Failed(), "seed %d\n%s\n%s", seed, src, p)
 	}
-	if silent < int(n)/8 {
-		t.Errorf("%d joins and splits of columns without code in %d graphs", silent, n)
-	}
+	testenv.Check(t, silent >= int(n)/8, "%d joins and splits of columns without code in %d graphs", silent, n)
 	t.Logf("%d joins and splits of columns have no code", silent)
 }

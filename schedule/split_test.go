@@ -45,26 +45,21 @@ func divided(t *testing.T, g *ir.Graph, low map[*ir.Node]*call.Lowered, pools sc
 	if no := new(schedule.NoRoomError); errors.As(err, &no) {
 		return nil
 	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, g)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, g)
 	p := r.Program
 	if err := replayed(g, r, 3); err != nil {
 		t.Fatalf("%v\n%s", err, p)
 	}
 	back, err := program.Parse(p.String())
-	if err != nil || back.String() != p.String() || back.Verify() != nil {
-		t.Fatalf("read back it differs: %v\n%s", err, p)
-	}
+	testenv.Require(t, err == nil && back.String() == p.String() && back.Verify() == nil,
+		"read back it differs: %v\n%s", err, p)
 	room, wait := map[string]schedule.Pool{}, 0.0
 	for _, x := range pools.List {
 		room[x.Name] = x
 	}
 	for i, n := range p.PartTraffic() {
 		x := p.Parts[i]
-		if x.Bytes > room[x.Name].Bytes {
-			t.Fatalf("%d bytes in %+v\n%s", x.Bytes, room[x.Name], p)
-		}
+		testenv.Require(t, x.Bytes <= room[x.Name].Bytes, "%d bytes in %+v\n%s", x.Bytes, room[x.Name], p)
 		wait += float64(n) * room[x.Name].Cost
 	}
 	if wait != cost.Cost || cost.Bound > cost.Cost || pools.Most > 0 && p.ArenaBytes > pools.Most {
@@ -85,9 +80,7 @@ func TestSplitRandom(t *testing.T) {
 		whole := built(t, g, low).Program
 		for k := range draws {
 			r := divided(t, g, low, randomPools(rand.New(rand.NewPCG(seed, uint64(k))), whole.ArenaBytes))
-			if t.Failed() {
-				t.Fatalf("seed %d, draw %d", seed, k)
-			}
+			testenv.Require(t, !t.Failed(), "seed %d, draw %d", seed, k)
 			if r != nil {
 				done, parts = done+1, parts+len(r.Program.Parts)
 			}
@@ -110,9 +103,7 @@ func TestSplitRandom(t *testing.T) {
 	}
 	all := int(graphs+networks) * draws
 	t.Logf("%d of %d fit, %.1f parts", done, all, float64(parts)/float64(max(done, 1)))
-	if done*2 < all || parts < done*3/2 {
-		t.Errorf("%d of %d fit, %d parts", done, all, parts)
-	}
+	testenv.Check(t, done*2 >= all && parts >= done*3/2, "%d of %d fit, %d parts", done, all, parts)
 }
 
 // TestSplit: what is touched most lies in the fast memory, state in its own, and what does
@@ -134,9 +125,8 @@ func TestSplit(t *testing.T) {
 		return schedule.Pools{List: []schedule.Pool{{Name: "slow", Bytes: slow, Cost: 1}, {Name: "fast", Bytes: fast}}}
 	}
 	r := divided(t, g, low, fast(512, 256), state...)
-	if r == nil || len(r.Program.Parts) != 2 || r.Program.StateBytes != 256 {
-		t.Fatalf("not in two parts: %v", r)
-	}
+	testenv.Require(t, r != nil && len(r.Program.Parts) == 2 && r.Program.StateBytes == 256, "not in two parts: %v",
+		r)
 	for i, b := range r.Program.Buffers { // %a is read three times
 		if k, _ := r.Program.Part(i); b.Name == "a" && r.Program.Parts[k].Name != "fast" {
 			t.Errorf("%%a is in %s\n%s", r.Program.Parts[k].Name, r.Program)
@@ -153,8 +143,6 @@ func TestSplit(t *testing.T) {
 		{fast(400, 240), "no way was found to divide it over the 640 bytes that the regions have free"},
 	} {
 		_, _, err := schedule.BuildIn(c.pools, schedule.Full, g, low, state...)
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%+v: %v, want %s", c.pools, err, c.want)
-		}
+		testenv.Check(t, err != nil && err.Error() == c.want, "%+v: %v, want %s", c.pools, err, c.want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -33,9 +34,8 @@ func TestStage(t *testing.T) {
 				fetched = append(fetched, i)
 			}
 		}
-		if err := schedule.Stage(p, staged, fetched); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		err := schedule.Stage(p, staged, fetched)
+		testenv.Require(t, err == nil, "seed %d: %v", seed, err)
 		copied(t, g, r, seed)
 		if p.ArenaBytes > before {
 			grown++
@@ -56,13 +56,11 @@ func TestFetch(t *testing.T) {
 	random(t, func(g *ir.Graph, r *schedule.Result, rng *rand.Rand, seed uint64) {
 		p, before := r.Program, *r.Program
 		before.Buffers = slices.Clone(before.Buffers)
-		if err := schedule.Fetch(p, rng.Perm(len(p.Consts))); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		err := schedule.Fetch(p, rng.Perm(len(p.Consts)))
+		testenv.Require(t, err == nil, "seed %d: %v", seed, err)
 		copied(t, g, r, seed)
-		if p.ArenaBytes != before.ArenaBytes {
-			t.Errorf("seed %d: an arena of %d bytes, %d before", seed, p.ArenaBytes, before.ArenaBytes)
-		}
+		testenv.Check(t, p.ArenaBytes == before.ArenaBytes, "seed %d: an arena of %d bytes, %d before", seed,
+			p.ArenaBytes, before.ArenaBytes)
 		if slices.ContainsFunc(before.Buffers, func(b program.Buffer) bool {
 			return !slices.ContainsFunc(p.Buffers, func(x program.Buffer) bool {
 				return x.Name == b.Name && x.Offset == b.Offset
@@ -110,13 +108,9 @@ func random(t *testing.T, test func(g *ir.Graph, r *schedule.Result, rng *rand.R
 func copied(t *testing.T, g *ir.Graph, r *schedule.Result, seed uint64) {
 	t.Helper()
 	p := r.Program
-	if b := bound(p); b != p.LowerBound {
-		t.Errorf("seed %d: the buffers add up to %d live bytes, the lower bound is %d", seed, b, p.LowerBound)
-	}
+	testenv.Equal(t, bound(p), p.LowerBound, "seed %d: the buffers add up to live bytes, the lower bound is", seed)
 	back, err := program.Parse(p.String())
-	if err != nil || back.String() != p.String() {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
+	testenv.Require(t, err == nil && back.String() == p.String(), "seed %d: %v", seed, err)
 	if err := replayed(g, r, seed); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}

@@ -97,17 +97,13 @@ func TestStates(t *testing.T) {
 			for _, x := range p.States {
 				got += map[bool]string{true: "y", false: "n"}[p.InPlace(x)]
 			}
-			if got != c.inPlace {
-				t.Errorf("in place: %s, want %s\n%s", got, c.inPlace, p)
-			}
+			testenv.Check(t, got == c.inPlace, "in place: %s, want %s\n%s", got, c.inPlace, p)
 			in, out := p.Visible()
-			if len(in)+len(states) != len(g.In) || len(out)+len(states) != len(g.Out) {
-				t.Errorf("the caller sees %v and %v", in, out)
-			}
+			testenv.Check(t, len(in)+len(states) == len(g.In) && len(out)+len(states) == len(g.Out),
+				"the caller sees %v and %v", in, out)
 			free := built(t, g, low).Program
-			if p.ArenaBytes > free.ArenaBytes {
-				t.Errorf("arena of %d bytes, %d where the state lies in it", p.ArenaBytes, free.ArenaBytes)
-			}
+			testenv.Check(t, p.ArenaBytes <= free.ArenaBytes, "arena of %d bytes, %d where the state lies in it",
+				p.ArenaBytes, free.ArenaBytes)
 		})
 	}
 }
@@ -129,17 +125,13 @@ func TestStateFaults(t *testing.T) {
 		b := &p.Buffers[i]
 		was := *b
 		b.Kept, b.Offset = !b.Kept, 0
-		if p.Verify() == nil {
-			t.Errorf("nobody objects to %s in the other memory", b.Name)
-		}
+		testenv.Check(t, p.Verify() != nil, "nobody objects to %s in the other memory", b.Name)
 		*b = was
 	}
 	was := p.StateBytes
 	for _, n := range []int{0, 16, 255} {
 		p.StateBytes = n
-		if p.Verify() == nil {
-			t.Errorf("nobody objects to %d bytes of state", n)
-		}
+		testenv.Check(t, p.Verify() != nil, "nobody objects to %d bytes of state", n)
 	}
 	p.StateBytes = was
 }
@@ -179,12 +171,9 @@ func TestStateTangles(t *testing.T) {
 				copied++
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		testenv.Require(t, !t.Failed(), "seed %d", seed)
 	}
-	if inPlace < 10 || copied < 10 {
-		t.Errorf("%d states in place, %d copied: the graphs show too little", inPlace, copied)
-	}
+	testenv.Check(t, inPlace >= 10 && copied >= 10, "%d states in place, %d copied: the graphs show too little",
+		inPlace, copied)
 	t.Logf("%d states in place, %d copied", inPlace, copied)
 }

@@ -44,9 +44,8 @@ func checkSteps(t *testing.T, archive string, change func(g *ir.Graph, low map[*
 				names = append(names, s.Op)
 			}
 			slices.Sort(names)
-			if got := strings.Join(names, " "); got != want {
-				t.Errorf("code for %s, want %s\n%s", got, want, p)
-			}
+			got := strings.Join(names, " ")
+			testenv.Check(t, got == want, "code for %s, want %s\n%s", got, want, p)
 		})
 	}
 }
@@ -135,9 +134,7 @@ func TestTangles(t *testing.T) {
 				silent++
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		testenv.Require(t, !t.Failed(), "seed %d", seed)
 	}
 	t.Logf("%d concats and splits are views", silent)
 }
@@ -190,7 +187,5 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults, %d not seen by Replay", faults, unseen)
-	if faults < 50 || unseen*6 > faults {
-		t.Errorf("%d faults, %d not seen by Replay", faults, unseen)
-	}
+	testenv.Check(t, faults >= 50 && unseen*6 <= faults, "%d faults, %d not seen by Replay", faults, unseen)
 }

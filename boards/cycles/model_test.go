@@ -90,9 +90,8 @@ func TestHandCounted(t *testing.T) {
 		for range c.turns {
 			n.Enter(b)
 		}
-		if n.Cycles != c.want {
-			t.Errorf("%s on %s: %d cycles, counted by hand %d", c.name, c.core, n.Cycles, c.want)
-		}
+		testenv.Check(t, n.Cycles == c.want, "%s on %s: %d cycles, counted by hand %d", c.name, c.core, n.Cycles,
+			c.want)
 	}
 	spec := board(t, "cortex-m4")
 	spec.Pipeline = boards.Pipeline{}
@@ -106,12 +105,9 @@ func TestBytes(t *testing.T) {
 	b := m.Block(0, halfwords(0x7801, 0x8001, 0xe9d2, 0x0100, push, 0xed91, 0x1f00, 0xed91, 0x0e80, 0xed81, 0x0f00))
 	n := m.Counter(nil)
 	n.Enter(b)
-	if n.Loaded != 1+8+16+8 || n.Stored != 2+20+4 {
-		t.Errorf("%d bytes loaded, %d stored", n.Loaded, n.Stored)
-	}
-	if got := n.ByClass(); got["vec_load"] != 2 || got["load"] != 1 || got["alu"] != 0 || n.Instructions != 7 {
-		t.Errorf("%v", got)
-	}
+	testenv.Check(t, n.Loaded == 1+8+16+8 && n.Stored == 2+20+4, "%d bytes loaded, %d stored", n.Loaded, n.Stored)
+	got := n.ByClass()
+	testenv.Check(t, got["vec_load"] == 2 && got["load"] == 1 && got["alu"] == 0 && n.Instructions == 7, "%v", got)
 }
 
 // TestFetch: lines are waited for once, until others take their place.
@@ -123,14 +119,10 @@ func TestFetch(t *testing.T) {
 		pc, bytes uint32
 		want      int
 	}{{0, 32, 10}, {0, 32, 0}, {20, 4, 0}, {64, 32, 10}, {0, 16, 0}, {128, 16, 5}, {16, 16, 5}} {
-		if got := f.run(block(c.pc, c.bytes)); got != c.want {
-			t.Errorf("block %d: %d cycles, counted by hand %d", i, got, c.want)
-		}
+		testenv.Equal(t, f.run(block(c.pc, c.bytes)), c.want, "block %d: cycles, counted by hand", i)
 	}
 	w.Prefetch = true
-	if got := NewFetch(w).run(block(0, 64)); got != 5+3*1 {
-		t.Errorf("four lines in a row, prefetched: %d cycles", got)
-	}
+	testenv.Equal(t, NewFetch(w).run(block(0, 64)), 5+3*1, "four lines in a row, prefetched: cycles")
 	if f := NewFetch(boards.Wait{}); f != nil {
 		t.Error("memory without wait states needs no Fetch")
 	}
@@ -140,9 +132,8 @@ func TestFetch(t *testing.T) {
 func TestBoardsHaveTables(t *testing.T) {
 	for _, name := range boards.List() {
 		if s := board(t, name); s.Core != "host" {
-			if _, err := For(s); err != nil {
-				t.Error(err)
-			}
+			_, err := For(s)
+			testenv.Check(t, err == nil, "%v", err)
 		}
 	}
 	for _, c := range []struct {

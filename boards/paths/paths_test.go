@@ -215,9 +215,7 @@ lib_a: subs r0, #1
 				testenv.Refused(t, err, c.why)
 				return
 			}
-			if err != nil || most != c.want {
-				t.Errorf("at most %d instructions (%v), want %d", most, err, c.want)
-			}
+			testenv.Check(t, err == nil && most == c.want, "at most %d instructions (%v), want %d", most, err, c.want)
 			if seen, err := p.Seen(s); err != nil || seen != c.seen {
 				t.Errorf("%d instructions seen (%v), want %d", seen, err, c.seen)
 			}
@@ -234,9 +232,7 @@ func assemble(t *testing.T, cc, arch, text string) (program string, at, size map
 		"\n.type stop, %function\nstop:\n\tbx lr\n.balign 4\nend: nop\n"
 	testenv.OK(t, os.WriteFile(src, []byte(text), 0o644))
 	out, err := exec.Command(cc, "-march="+arch, "-mthumb", "-nostdlib", "-o", program, src).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, out)
 	e := testenv.Must(elf.Open(program))(t)
 	defer e.Close()
 	syms := testenv.Must(e.Symbols())(t)

@@ -49,9 +49,8 @@ func link(t *testing.T, board string, sources []string, flags ...string) (*stack
 	}
 	tool(append([]string{"-std=c99", "-fstack-usage", "-c"}, abs...)...)
 	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-	if err != nil || len(objects) != len(sources) {
-		t.Fatalf("%d objects of %d sources (%v)", len(objects), len(sources), err)
-	}
+	testenv.Require(t, err == nil && len(objects) == len(sources), "%d objects of %d sources (%v)", len(objects),
+		len(sources), err)
 	tool(append(objects, "-nostartfiles", "-Wl,-e,0", "-Wl,--no-gc-sections", "-lm", "-o", "program.elf")...)
 	p := testenv.Must(stack.Read(filepath.Join(dir, "program.elf")))(t)
 	return p, usages(t, dir)
@@ -69,18 +68,14 @@ var usageRE = regexp.MustCompile(`^(.*):\d+:\d+:(\S+)\t(\d+)\t(\S+)$`)
 func usages(t *testing.T, dir string) []usage {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.su"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no .su files (%v)", err)
-	}
+	testenv.Require(t, err == nil && len(files) != 0, "no .su files (%v)", err)
 	var out []usage
 	for _, f := range files {
 		data := testenv.Must(os.ReadFile(f))(t)
 		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 			m := usageRE.FindStringSubmatch(line)
 			if m == nil {
-				if line != "" {
-					t.Fatalf("%s: %q", f, line)
-				}
+				testenv.Require(t, line == "", "%s: %q", f, line)
 				continue
 			}
 			n, _ := strconv.Atoi(m[3])
@@ -225,9 +220,8 @@ __attribute__((naked)) void bare(void) {
 void calls(void) { bare(); __asm volatile("" ::: "memory"); }
 `)
 		p, _ := link(t, core, files, "-O2")
-		if way, err := p.Deepest("bare", noPointers); err != nil || way.Bytes != 36+20+16+8 {
-			t.Errorf("%s: %+v, %v", core, way, err)
-		}
+		way, err := p.Deepest("bare", noPointers)
+		testenv.Check(t, err == nil && way.Bytes == 36+20+16+8, "%s: %+v, %v", core, way, err)
 	}
 }
 
@@ -289,9 +283,7 @@ func TestKernels(t *testing.T) {
 					continue // a table, or a function that this core has not
 				}
 				way, err := p.Deepest(name, runtimec.PointerTargets)
-				if err != nil {
-					t.Error(err)
-				}
+				testenv.Check(t, err == nil, "%v", err)
 				if way.Bytes > deepest.Bytes {
 					deepest = way
 				}
@@ -303,9 +295,8 @@ func TestKernels(t *testing.T) {
 			}
 			same, more := 0, 0
 			for _, u := range us {
-				if u.dynamic {
-					t.Errorf("%s: %s takes from the stack what is only known at run time", u.file, u.name)
-				}
+				testenv.Check(t, !u.dynamic, "%s: %s takes from the stack what is only known at run time", u.file,
+					u.name)
 				if count[u.name] != 1 { // inlined everywhere, or a static function of several files
 					continue
 				}
@@ -319,9 +310,7 @@ func TestKernels(t *testing.T) {
 					same++
 				}
 			}
-			if same < 10*more {
-				t.Errorf("%d frames are the compiler's, %d larger", same, more)
-			}
+			testenv.Check(t, same >= 10*more, "%d frames are the compiler's, %d larger", same, more)
 		})
 	}
 }
@@ -351,9 +340,8 @@ func TestCallsOnHost(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	graphs, err := filepath.Glob(filepath.Join(dir, "*.ci"))
-	if err != nil || len(graphs) != len(sources) {
-		t.Fatalf("%d call graphs of %d sources (%v)", len(graphs), len(sources), err)
-	}
+	testenv.Require(t, err == nil && len(graphs) == len(sources), "%d call graphs of %d sources (%v)", len(graphs),
+		len(sources), err)
 	calls := map[string][]string{}
 	indirect := map[string]bool{}
 	for _, g := range graphs {
@@ -381,18 +369,15 @@ func TestCallsOnHost(t *testing.T) {
 	plain := func(title string) string { return title[strings.LastIndex(title, ":")+1:] }
 	for title := range indirect {
 		targets := runtimec.PointerTargets(plain(title))
-		if len(targets) == 0 {
-			t.Errorf("%s calls through a pointer: runtimec.PointerTargets does not know it", title)
-		}
+		testenv.Check(t, len(targets) != 0, "%s calls through a pointer: runtimec.PointerTargets does not know it",
+			title)
 		for callee := range calls {
 			if slices.Contains(targets, plain(callee)) {
 				calls[title] = append(calls[title], callee)
 			}
 		}
 	}
-	if len(indirect) == 0 {
-		t.Error("no call through a pointer")
-	}
+	testenv.Check(t, len(indirect) != 0, "no call through a pointer")
 	state := map[string]int{} // 1: on the way, 2: done
 	var visit func(way []string)
 	visit = func(way []string) {

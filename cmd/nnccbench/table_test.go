@@ -15,12 +15,9 @@ import (
 func TestDocument(t *testing.T) {
 	text := testenv.Must(os.ReadFile(filepath.Join("..", "..", "docs", "zoo.md")))(t)
 	got := testenv.Must(parse(string(text)))(t)
-	if got.String() != string(text) {
-		t.Errorf("docs/zoo.md has\n%s\nmake bench would write\n%s", text, got)
-	}
-	if len(got.Cores) != len(zooBoards) || len(got.Rows) == 0 || got.Library == "" {
-		t.Errorf("%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
-	}
+	testenv.Check(t, got.String() == string(text), "docs/zoo.md has\n%s\nmake bench would write\n%s", text, got)
+	testenv.Check(t, len(got.Cores) == len(zooBoards) && len(got.Rows) != 0 && got.Library != "",
+		"%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
 	for i, b := range zooBoards {
 		testenv.Equal(t, got.Cores[i].Name, coreName(b), "core")
 	}
@@ -48,9 +45,8 @@ func TestKeep(t *testing.T) {
 	}
 	if measured := fresh("V.2"); true {
 		measured.keep(old)
-		if measured.Library != "V.2" || measured.Rows[0].On[1].Ratio != 0 {
-			t.Errorf("with a library: %+v", measured)
-		}
+		testenv.Check(t, measured.Library == "V.2" && measured.Rows[0].On[1].Ratio == 0, "with a library: %+v",
+			measured)
 	}
 }
 

@@ -55,9 +55,8 @@ func put(t *testing.T, path string, rows [][]string) {
 // TestRatesStay: cycles of other boards stay, those of a measured one go, or only those of the variants that ran.
 func TestRatesStay(t *testing.T) {
 	o := options{out: t.TempDir()}
-	if rows, err := o.rates(nil); err != nil || len(rows) > 0 {
-		t.Fatalf("without a table: %v, %v", rows, err)
-	}
+	rows, err := o.rates(nil)
+	testenv.Require(t, err == nil && len(rows) <= 0, "without a table: %v, %v", rows, err)
 	put(t, o.file("cycles.csv"), [][]string{cost.RateColumns, {"a", "copy", "1", "2", "0"},
 		{"b", "copy", "1", "3", "0"}, {"a", "other", "1", "2", "0"}})
 	for _, c := range []struct {
@@ -66,9 +65,8 @@ func TestRatesStay(t *testing.T) {
 	}{{rateKey{"a", ""}, "[[b copy 1 3 0]]"}, {rateKey{"a", "copy"}, "[[a other 1 2 0] [b copy 1 3 0]]"}} {
 		rows, err := o.rates(map[rateKey]bool{c.replaced: true})
 		slices.SortFunc(rows, slices.Compare)
-		if err != nil || fmt.Sprint(rows) != c.want {
-			t.Errorf("%v: %v, %v; want %s", c.replaced, rows, err, c.want)
-		}
+		testenv.Check(t, err == nil && fmt.Sprint(rows) == c.want, "%v: %v, %v; want %s", c.replaced, rows, err,
+			c.want)
 	}
 }
 
@@ -86,9 +84,7 @@ func TestSteps(t *testing.T) {
 				got = append(got, s)
 			}
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%+v does %v, want %s", c.o, got, c.want)
-		}
+		testenv.Check(t, strings.Join(got, " ") == c.want, "%+v does %v, want %s", c.o, got, c.want)
 	}
 }
 
@@ -113,9 +109,7 @@ func TestPrices(t *testing.T) {
 					known++
 				}
 			}
-			if known < least {
-				t.Errorf("%d variants were measured again, want at least %d", known, least)
-			}
+			testenv.Check(t, known >= least, "%d variants were measured again, want at least %d", known, least)
 			var s strings.Builder
 			if sayOld(&s, ds) > 0 {
 				t.Error(s.String())
@@ -152,9 +146,7 @@ func TestDrifts(t *testing.T) {
 		{"others", []cost.Point{layer(1000, 1), layer(2000, 2), layer(3000, 3)}, "3 layers that are not in"},
 	} {
 		ds := drifts(was, c.fresh, map[cost.Key]*cost.Model{m.Key: m})
-		if len(ds) != 1 {
-			t.Fatalf("%s: %d variants, want 1", c.name, len(ds))
-		}
+		testenv.Require(t, len(ds) == 1, "%s: %d variants, want 1", c.name, len(ds))
 		if why := ds[0].why(); (why == "") != (c.want == "") || !strings.HasPrefix(why, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, why, c.want)
 		}

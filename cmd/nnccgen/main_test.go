@@ -23,9 +23,8 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Fatal(tab.name, err)
 		}
 		have := testenv.Must(os.ReadFile(path))(t)
-		if !bytes.Equal(have, want) {
-			t.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", tab.out, tab.name)
-		}
+		testenv.Check(t, bytes.Equal(have, want), "%s is not what its data give; run go run ./cmd/nnccgen %s",
+			tab.out, tab.name)
 	}
 }
 
@@ -38,9 +37,7 @@ func TestFactsFormat(t *testing.T) {
 	testenv.OK(t, writeFacts(tmp, schemasFile, ops))
 	a, _ := os.ReadFile(filepath.Join(root, schemasFile))
 	b, _ := os.ReadFile(filepath.Join(tmp, schemasFile))
-	if !bytes.Equal(a, b) {
-		t.Error("schemas.json is not in the form that import-schemas writes")
-	}
+	testenv.Check(t, bytes.Equal(a, b), "schemas.json is not in the form that import-schemas writes")
 }
 
 // TestImport reads a change log of the form that ONNX publishes.
@@ -102,7 +99,5 @@ This version of the operator has been available since version 3 of the default O
 			Types: map[string]string{"T": "double float", "V": "map(int64,float) optional(seq(int8)) seq(float)"}},
 		{Domain: "ai.onnx.ml", Name: "Old", Since: 4, Deprecated: true},
 	}
-	if d := cmp.Diff(want, ops); d != "" {
-		t.Error(d)
-	}
+	testenv.Equal(t, cmp.Diff(want, ops), "")
 }

@@ -38,14 +38,12 @@ func TestIdle(t *testing.T) {
 			got = append(got, d.Error())
 		}
 		text := strings.Join(got, "; ")
-		if len(got) > 1 || (text == "") != (c.want == "") || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %q, want %q", c.keys, text, c.want)
-		}
+		testenv.Check(t, len(got) <= 1 && (text == "") == (c.want == "") && strings.Contains(text, c.want),
+			"%s: %q, want %q", c.keys, text, c.want)
 	}
 	for _, key := range []string{"image.scale=0", "csv.scale=0", "audio.scale=0", "image.scale=0/255"} {
-		if _, err := data.Parse([]string{key}); err == nil {
-			t.Errorf("%s is accepted", key)
-		}
+		_, err := data.Parse([]string{key})
+		testenv.Check(t, err != nil, "%s is accepted", key)
 	}
 }
 
@@ -62,13 +60,9 @@ func TestLabelsThatAreLost(t *testing.T) {
 		return data.Open([]string{filepath.Join(dir, "f")}, input(1, 3, 4, 5), o)
 	}
 	s, err := labelled(data.Options{})
-	if err != nil || !s.Sorted || s.Label(2) != 1 {
-		t.Fatalf("%+v, %v", s, err)
-	}
+	testenv.Require(t, err == nil && s.Sorted && s.Label(2) == 1, "%+v, %v", s, err)
 	s, err = labelled(data.Options{Classes: []string{"dog", "cow", "cat"}})
-	if err != nil || s.Sorted || s.Label(0) != 2 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	testenv.Check(t, err == nil && !s.Sorted && s.Label(0) == 2, "%+v, %v", s, err)
 	if _, err = labelled(data.Options{Classes: []string{"dog", "caat"}}); err == nil ||
 		!strings.Contains(err.Error(), "class cat is none of the list's (did you mean caat?)") {
 		t.Errorf("%v", err)
@@ -89,9 +83,8 @@ func TestLabelsThatAreLost(t *testing.T) {
 	}
 	os.Remove(list)
 	write(t, png, dir, "f", "loose.png")
-	if got := said(labelled(data.Options{})); !strings.Contains(got, `1 files lie beside the folders (["loose.png"])`) {
-		t.Errorf("a loose file: %q", got)
-	}
+	got := said(labelled(data.Options{}))
+	testenv.Check(t, strings.Contains(got, `1 files lie beside the folders (["loose.png"])`), "a loose file: %q", got)
 }
 
 // TestEmptySound: a part "data" of no bytes is no sound, whatever follows it; where the
@@ -109,8 +102,7 @@ func TestEmptySound(t *testing.T) {
 		want string
 	}{"empty": {empty, "holds no sound"}, "open": {open0, ""}, "unknown": {openMax, ""}} {
 		_, _, err := data.ReadWAV(write(t, c.b, dir, name+".wav"), false)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		testenv.Check(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)),
+			"%s: %v, want %q", name, err, c.want)
 	}
 }

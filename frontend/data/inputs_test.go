@@ -35,9 +35,7 @@ func TestInputs(t *testing.T) {
 	testenv.OK(t, npz.WriteNpyFile(old, a))
 	sp := testenv.Must(data.Parse([]string{"image.scale=1", "layout=nhwc"}))(t)
 	list, from, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
-	if err != nil || len(list) != 2 {
-		t.Fatalf("%d inferences, %v", len(list), err)
-	}
+	testenv.Require(t, err == nil && len(list) == 2, "%d inferences, %v", len(list), err)
 	testenv.Same(t, from, []string{"a.png", "b.png"}, "they come from")
 	if x := list[1]; x[0].Float(0) != 'b' || x[1].Float(1) != 3 || x[1].Float(20) != 1 {
 		t.Errorf("the second inference: %v, %v", x[0].Floats()[:2], x[1].Floats()[:4])
@@ -65,9 +63,8 @@ func TestArraysOfSamples(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.npy")
 		testenv.OK(t, npz.WriteNpyFile(path, a))
 		list, _, _, err := data.Inputs([]string{path}, in, data.Options{Split: true})
-		if err != nil || len(list) != 3 || !slices.Equal(list[1][0].Floats(), []float64{2, 3}) {
-			t.Errorf("%v: %v, %v", shape, list, err)
-		}
+		testenv.Check(t, err == nil && len(list) == 3 && slices.Equal(list[1][0].Floats(), []float64{2, 3}),
+			"%v: %v, %v", shape, list, err)
 		if list, _, _, err = data.Inputs([]string{path}, in, data.Options{}); err != nil || len(list) != 1 {
 			t.Errorf("%v: %d inferences, %v", shape, len(list), err)
 		}

@@ -149,9 +149,8 @@ func TestOutputsRefused(t *testing.T) {
 		"s0": {1, 3, 4, 8}, "s1": {1, 3, 2, 4}, "s2": {1, 5, 2, 4}, "o0": {1, 1, 4, 8}, "o1": {1, 1, 2, 4}},
 		"y", "z", "b0", "b1", "s0", "s1", "s2", "o0", "o1")
 	const apart = "boxes.head=yolox boxes.boxes=b0,b1 boxes.objects=o0,o1 "
-	if _, err := resolve(t, m, strings.Fields(apart+"boxes.scores=s0,s1")...); err != nil {
-		t.Error(err)
-	}
+	_, err := resolve(t, m, strings.Fields(apart+"boxes.scores=s0,s1")...)
+	testenv.Check(t, err == nil, "%v", err)
 	for _, c := range []struct{ values, want string }{
 		{"boxes.haed=yolov8", "did you mean head?"},
 		{"box.head=yolov8", "did you mean boxes.head?"},

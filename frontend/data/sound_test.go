@@ -117,9 +117,7 @@ func TestRates(t *testing.T) {
 		for i := 100; i < 3900; i++ {
 			worst = max(worst, math.Abs(got[i]-c.height*math.Sin(2*math.Pi*c.hz*float64(i)/16000)))
 		}
-		if worst > 200 {
-			t.Errorf("%g Hz from %g samples a second: %g off", c.hz, c.from, worst)
-		}
+		testenv.Check(t, !(worst > 200), "%g Hz from %g samples a second: %g off", c.hz, c.from, worst)
 	}
 	write(t, tone(8000, 100), dir, "two", "a.wav")
 	write(t, tone(16000, 100), dir, "two", "b.wav")

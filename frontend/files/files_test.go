@@ -67,9 +67,8 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func same(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	if got := tree(t, dir); !maps.Equal(got, want) {
-		t.Errorf("%s: got %v, want %v", dir, got, want)
-	}
+	got := tree(t, dir)
+	testenv.Check(t, maps.Equal(got, want), "%s: got %v, want %v", dir, got, want)
 }
 
 // ways are the ways by which a folder can get to its place.
@@ -104,24 +103,19 @@ func TestFolder(t *testing.T) {
 		delete(got, "build/a.o")
 		want := map[string]string{"b.c": "2", "nncc/": "", "nncc/k2.c": "2", "nncc/own.c": "own", "own.txt": "own",
 			"link": "/nowhere", ".git/": "", ".git/refs/": "", ".git/refs/x": "ref", ".git/tags/": ""}
-		if !maps.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
+		testenv.Check(t, maps.Equal(got, want), "got %v, want %v", got, want)
 		if st, err := os.Stat(filepath.Join(dir, "own.txt")); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%v %v", st.Mode(), err)
 		}
 		// A file of the user's is not written over.
 		testenv.Refused(t, write(dir, File{"own.txt", []byte("3")}), "own.txt was not written by nncc")
 		delete(got, "build/")
-		if now := tree(t, dir); now["b.c"] != "2" || now["own.txt"] != "own" {
-			t.Errorf("a refusal changed something: %v", now)
-		}
+		now := tree(t, dir)
+		testenv.Check(t, now["b.c"] == "2" && now["own.txt"] == "own", "a refusal changed something: %v", now)
 		// Nothing stays beside it.
 		es, err := os.ReadDir(filepath.Dir(dir))
 		for _, e := range es {
-			if strings.HasPrefix(e.Name(), ".nncc") {
-				t.Errorf("left behind: %v %v", e, err)
-			}
+			testenv.Check(t, !strings.HasPrefix(e.Name(), ".nncc"), "left behind: %v %v", e, err)
 		}
 	})
 }
@@ -182,9 +176,8 @@ func TestFolderRefuses(t *testing.T) {
 	} {
 		testenv.Refused(t, write(path, File{"a", nil}), want)
 	}
-	if es, err := os.ReadDir(dir); err != nil || len(es) != 3 {
-		t.Errorf("%v %v", es, err)
-	}
+	es, err := os.ReadDir(dir)
+	testenv.Check(t, err == nil && len(es) == 3, "%v %v", es, err)
 }
 
 // TestFolderConcurrent: goroutines stand for processes; locks of one process
@@ -196,16 +189,14 @@ func TestFolderConcurrent(t *testing.T) {
 		for i := range 4 {
 			wg.Go(func() {
 				n := []byte(fmt.Sprint(i))
-				if err := write(dir, File{"a" + string(n), n}, File{"b/c", n}); err != nil {
-					t.Error(err)
-				}
+				err := write(dir, File{"a" + string(n), n}, File{"b/c", n})
+				testenv.Check(t, err == nil, "%v", err)
 			})
 		}
 		wg.Wait()
 		got := tree(t, dir)
-		if n := got["b/c"]; len(got) != 3 || got["a"+n] != n {
-			t.Fatalf("a mixture: %v", got)
-		}
+		n := got["b/c"]
+		testenv.Require(t, len(got) == 3 && got["a"+n] == n, "a mixture: %v", got)
 	}
 }
 
@@ -219,9 +210,8 @@ func TestSweep(t *testing.T) {
 		os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
 		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)))
 	alive := testenv.Must(NewFolder(filepath.Join(base, "other"), "report.json"))(t)
-	if _, err := os.Stat(filepath.Join(dir, "report.json")); err != nil {
-		t.Errorf("the folder that had been moved away is not back: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(dir, "report.json"))
+	testenv.Check(t, err == nil, "the folder that had been moved away is not back: %v", err)
 	testenv.OK(t, write(dir, File{"a", nil}))
 	if err := errors.Join(alive.Add(manifest()), alive.Commit()); err != nil {
 		t.Errorf("the stage of a living process was removed: %v", err)
@@ -256,9 +246,8 @@ func TestReplace(t *testing.T) {
 		testenv.Refused(t, err, want)
 		same(t, dir, before)
 	}
-	if b, err := os.ReadFile(victim); err != nil || string(b) != "v" {
-		t.Errorf("%q %v", b, err)
-	}
+	b, err := os.ReadFile(victim)
+	testenv.Check(t, err == nil && string(b) == "v", "%q %v", b, err)
 	if err := Replace(dir, []Target{{Path: "old", Data: []byte("n"), Mine: mine}, {Path: "theirs", Data: []byte("n")},
 		{Path: "a/b", Data: []byte("n")}}, in); err != nil {
 		t.Fatal(err)
@@ -307,9 +296,7 @@ func TestPortable(t *testing.T) {
 	}
 	long := strings.Repeat("x", 1000)
 	a, b := Portable(long+"a"), Portable(long+"b")
-	if a == b || len(a) > mostOfName+9 || !filepath.IsLocal(a) {
-		t.Errorf("%q and %q", a, b)
-	}
+	testenv.Check(t, a != b && len(a) <= mostOfName+9 && filepath.IsLocal(a), "%q and %q", a, b)
 }
 
 // TestYAML: hostile files are refused at once, with the line; others are read.
@@ -339,14 +326,11 @@ func TestYAML(t *testing.T) {
 		"steps: [" + strings.Repeat("x, ", 30000) + "y]\nz: 1": "more than 20000 values",
 	} {
 		_, err := YAML([]byte(text), "write it out")
-		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%.60q: %v, want %s", text, err, want)
-		}
-		if want == "" && err != nil && len(text) < 40 && !strings.Contains(text, "\x00") {
-			t.Errorf("%q: %v", text, err)
-		}
+		testenv.Check(t, want == "" || err != nil && strings.Contains(err.Error(), want), "%.60q: %v, want %s", text,
+			err, want)
+		testenv.Check(t, want != "" || err == nil || len(text) >= 40 || strings.Contains(text, "\x00"), "%q: %v",
+			text, err)
 	}
-	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("it took %v", d)
-	}
+	d := time.Since(began)
+	testenv.Check(t, d <= 10*time.Second, "it took %v", d)
 }

@@ -100,9 +100,7 @@ func TestArchive(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.npz")
 		testenv.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
 		got := testenv.Must(ReadFile(path, Limits{}))(t)
-		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
-			t.Error(d)
-		}
+		testenv.Equal(t, cmp.Diff(samples(), got, cmpArrays), "")
 	}
 }
 
@@ -141,16 +139,14 @@ func TestHeaders(t *testing.T) {
 		"{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
 	}
 	for _, g := range good {
-		if _, err := ReadNpy(bytes.NewReader(npy(g, 0, 0, 0, 0)), Limits{}); err != nil {
-			t.Errorf("%s: %v", g, err)
-		}
+		_, err := ReadNpy(bytes.NewReader(npy(g, 0, 0, 0, 0)), Limits{})
+		testenv.Check(t, err == nil, "%s: %v", g, err)
 	}
 	v3 := append([]byte(magic), 3, 0)
 	v3 = binary.LittleEndian.AppendUint32(v3, uint32(len(good[0])))
 	v3 = append(append(v3, good[0]...), 0, 0, 0, 0)
-	if _, err := ReadNpy(bytes.NewReader(v3), Limits{}); err != nil {
-		t.Error(err)
-	}
+	_, err := ReadNpy(bytes.NewReader(v3), Limits{})
+	testenv.Check(t, err == nil, "%v", err)
 
 	bad := map[string]string{ // dictionary → what the message must say
 		"":   "'{'",
@@ -184,9 +180,8 @@ func TestHeaders(t *testing.T) {
 	}
 	for _, b := range []string{"", "\x93NUM", magic, magic + "\x01\x00\x10", magic + "\x09\x00\x00\x00",
 		magic + "\x02\x00\xff\xff\xff\xff", "PK\x03\x04"} {
-		if _, err := ReadNpy(strings.NewReader(b), Limits{}); err == nil {
-			t.Errorf("%q: accepted", b)
-		}
+		_, err := ReadNpy(strings.NewReader(b), Limits{})
+		testenv.Check(t, err != nil, "%q: accepted", b)
 	}
 }
 
@@ -235,9 +230,8 @@ func TestChunks(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.npy")
 		a := testenv.Must(New([]int{n}, data))(t)
 		testenv.OK(t, WriteNpyFile(path, a))
-		if got, err := ReadNpyFile(path, Limits{}); err != nil || got.Len() != n {
-			t.Errorf("%T of %d: %v", data, n, err)
-		}
+		got, err := ReadNpyFile(path, Limits{})
+		testenv.Check(t, err == nil && got.Len() == n, "%T of %d: %v", data, n, err)
 	}
 }
 
@@ -278,18 +272,14 @@ np.save('v1.npy', d['rank3'].T)
 		t.Error(note, err)
 	}
 	got := testenv.Must(ReadNpyFile(filepath.Join(dir, "v1.npy"), Limits{}))(t)
-	if d := cmp.Diff([]int32{0, 3, 1, 4, 2, 5}, got.Data); d != "" {
-		t.Error(d)
-	}
+	testenv.Equal(t, cmp.Diff([]int32{0, 3, 1, 4, 2, 5}, got.Data), "")
 }
 
 func TestConversions(t *testing.T) {
 	for _, e := range samples() {
 		f, err := e.Array.Float64s()
 		if strings.HasPrefix(e.Name, "complex") {
-			if err == nil {
-				t.Error(e.Name)
-			}
+			testenv.Check(t, err != nil, "%v", e.Name)
 			continue
 		}
 		if err != nil || len(f) != e.Array.Len() {
@@ -310,12 +300,9 @@ func TestConversions(t *testing.T) {
 	for b, want := range h {
 		testenv.Equal(t, half(b), want, "%#x", b)
 	}
-	if !math.Signbit(half(0x8000)) || !math.IsNaN(half(0x7e00)) {
-		t.Error("half: -0 or NaN")
-	}
-	if _, err := New([]int{2}, []string{"a"}); err == nil {
-		t.Error("text was taken")
-	}
+	testenv.Check(t, math.Signbit(half(0x8000)) && math.IsNaN(half(0x7e00)), "half: -0 or NaN")
+	_, err := New([]int{2}, []string{"a"})
+	testenv.Check(t, err != nil, "text was taken")
 	if _, err := New([]int{3}, []int8{1}); err == nil {
 		t.Error("wrong count was taken")
 	}
@@ -364,26 +351,19 @@ func TestTensors(t *testing.T) {
 				t.Fatalf("%v: %v", d, err)
 			}
 			a, err := ReadNpy(&b, Limits{})
-			if err != nil {
-				t.Fatalf("%v: %v", d, err)
-			}
+			testenv.Require(t, err == nil, "%v: %v", d, err)
 			g, err := ToTensor(a)
-			if err != nil {
-				t.Fatalf("%v: %v", d, err)
-			}
+			testenv.Require(t, err == nil, "%v: %v", d, err)
 			w := d
 			if k, ok := want[dt]; ok {
 				w = d.Cast(k)
 			}
-			if !tensor.Equal(g, w) {
-				t.Errorf("%v became %v", w, g)
-			}
+			testenv.Check(t, tensor.Equal(g, w), "%v became %v", w, g)
 		}
 	}
 	for _, a := range []*Array{{DType: "complex64", Data: []complex64{1}},
 		{DType: "float32", Shape: []int{1 << 20, 1 << 20}, Data: []float32{}}} {
-		if _, err := ToTensor(a); err == nil {
-			t.Errorf("%s%v was taken", a.DType, a.Shape)
-		}
+		_, err := ToTensor(a)
+		testenv.Check(t, err != nil, "%s%v was taken", a.DType, a.Shape)
 	}
 }

@@ -84,20 +84,14 @@ func TestSharedBad(t *testing.T) {
 		}
 		found++
 		t.Logf("%-28s %s: %s", c.File, c.Expect, strings.Join(msgs, "\n    "))
-		if c.Expect == "compile" {
-			t.Errorf("%s must compile; found: %s", c.File, msgs)
-		}
+		testenv.Check(t, c.Expect != "compile", "%s must compile; found: %s", c.File, msgs)
 		ok := len(c.Mention) == 0
 		for _, w := range c.Mention {
 			ok = ok || strings.Contains(text, strings.ToLower(w))
 		}
-		if !ok {
-			t.Errorf("%s: %q contains none of %q", c.File, msgs, c.Mention)
-		}
+		testenv.Check(t, ok, "%s: %q contains none of %q", c.File, msgs, c.Mention)
 	}
-	if found < 30 {
-		t.Errorf("faults were found in %d files only", found)
-	}
+	testenv.Check(t, found >= 30, "faults were found in %d files only", found)
 }
 
 // TestSharedBackend: the models of ONNX's own backend tests are valid; what
@@ -150,9 +144,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m := testenv.Must(Parse(file, Limits{}))(b)
-		if _, err := OpenModel(m, ImportOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, testenv.Err(OpenModel(m, ImportOptions{})))
 	}
 }
 
@@ -162,8 +154,6 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m := testenv.Must(Export(g, ExportOptions{}))(b)
-		if _, err := Marshal(m); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, testenv.Err(Marshal(m)))
 	}
 }

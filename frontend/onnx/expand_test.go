@@ -90,9 +90,8 @@ func TestRunTimeAxis(t *testing.T) {
 			}
 			got, err := interp.Run(g, []*tensor.Dense{x, a}, nil)
 			if axis < -rank || axis >= rank || k >= rank-c.last {
-				if err == nil {
-					t.Errorf("%s: axis %d of rank %d gives %v, want an error", c.body, axis, rank, got)
-				}
+				testenv.Check(t, err != nil, "%s: axis %d of rank %d gives %v, want an error", c.body, axis, rank,
+					got)
 				continue
 			}
 			if err != nil {
@@ -194,9 +193,7 @@ func TestBounded(t *testing.T) {
 			want := out[0]
 			got, err := interp.Run(g, in, nil)
 			if count := want.Shape[c.axis]; count > most {
-				if err == nil {
-					t.Errorf("%s: %d are found with room for %d, want an error", name, count, most)
-				}
+				testenv.Check(t, err != nil, "%s: %d are found with room for %d, want an error", name, count, most)
 				continue
 			} else if err != nil {
 				t.Errorf("%s: mask %b: %v", name, mask, err)
@@ -247,9 +244,8 @@ func TestBoundedInside(t *testing.T) {
 		}
 		in := []*tensor.Dense{tensor.Of([]int{4}, []float32{0, 2, 0, 4}), tensor.Scalar(true)}[:len(g.In)]
 		out, err := interp.Run(g, in, nil)
-		if err != nil || !slices.Equal(out[0].Floats(), c.want) || out[1].Int(0) != 2 {
-			t.Errorf("%s: %v, %v", c.graph, out, err)
-		}
+		testenv.Check(t, err == nil && slices.Equal(out[0].Floats(), c.want) && out[1].Int(0) == 2, "%s: %v, %v",
+			c.graph, out, err)
 	}
 	// Joined, the zeros would stand between the results of iterations.
 	for _, c := range []struct {

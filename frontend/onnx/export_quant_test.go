@@ -127,9 +127,7 @@ func TestExportQuantisedOperators(t *testing.T) {
 				ops = append(ops, n.GetOpType())
 			}
 			seen := strings.Join(ops, " ")
-			if !sameWords(seen, c.ops) {
-				t.Errorf("written as %s, want %s", seen, c.ops)
-			}
+			testenv.Check(t, sameWords(seen, c.ops), "written as %s, want %s", seen, c.ops)
 			back := testenv.Must(Import(p, ImportOptions{}))(t)
 			in := irtest.Inputs(g, 3)
 			want, got := irtest.Run(t, g, in), irtest.Run(t, back, in)
@@ -174,9 +172,8 @@ func TestExportCustom(t *testing.T) {
 	g.AddOutput("y", n.Out[0])
 	testenv.Refused(t, testenv.Err(Export(g, ExportOptions{})), "Odd")
 	m := testenv.Must(Export(g, ExportOptions{Custom: true}))(t)
-	if fs := Check(&Model{Proto: m}); fs.Count(diag.Error) > 0 {
-		t.Error(fs)
-	}
+	fs := Check(&Model{Proto: m})
+	testenv.Check(t, fs.Count(diag.Error) <= 0, "%v", fs)
 }
 
 // Names, metadata and borders.
@@ -190,18 +187,16 @@ func TestExportBorders(t *testing.T) {
 	m, err := Export(g, ExportOptions{Producer: "p", Version: "1", Doc: "d", Metadata: map[string]string{"b": "2",
 		"a": "1"}})
 	testenv.OK(t, err)
-	if fs := Check(&Model{Proto: m}); len(fs) > 0 {
-		t.Error(fs)
-	}
+	fs := Check(&Model{Proto: m})
+	testenv.Check(t, len(fs) <= 0, "%v", fs)
 	if m.MetadataProps[0].GetKey() != "a" || m.GetProducerName() != "p" || m.Graph.GetDocString() != "d" {
 		t.Error("metadata are missing")
 	}
 	back := testenv.Must(Import(&Model{Proto: m}, ImportOptions{}))(t)
 	in := irtest.Inputs(back, 1)
 	out := irtest.Run(t, back, in)
-	if !tensor.Equal(out[0], in[0]) || !tensor.Equal(out[1], in[0]) || !tensor.Equal(out[2], k.Const) {
-		t.Errorf("outputs %v", out)
-	}
+	testenv.Check(t, tensor.Equal(out[0], in[0]) && tensor.Equal(out[1], in[0]) && tensor.Equal(out[2], k.Const),
+		"outputs %v", out)
 	if _, err := Export(g, ExportOptions{Opset: 12}); err == nil {
 		t.Error("opset 12 was written")
 	}

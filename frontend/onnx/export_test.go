@@ -24,25 +24,19 @@ func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.Mo
 	[]*tensor.Dense) {
 	t.Helper()
 	m, err := Export(g, opt)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, g)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, g)
 	b := testenv.Must(Marshal(m))(t)
 	again, _ := Export(g.Clone(), opt)
-	if c, _ := Marshal(again); !bytes.Equal(b, c) {
-		t.Error("two exports differ")
-	}
+	c, _ := Marshal(again)
+	testenv.Check(t, bytes.Equal(b, c), "two exports differ")
 	p := testenv.Must(Parse(b, Limits{}))(t)
 	for _, f := range Check(p) {
 		t.Errorf("finding: %s", f.String())
 	}
 	back, err := Import(p, ImportOptions{Note: func(d *diag.Diag) { t.Errorf("note: %s", d) }})
-	if err != nil {
-		t.Fatalf("import of the export: %v", err)
-	}
-	if fmt.Sprint(back.OutNames) != fmt.Sprint(g.OutNames) || len(back.In) != len(g.In) {
-		t.Fatalf("inputs and outputs %v %q became %v %q", g.In, g.OutNames, back.In, back.OutNames)
-	}
+	testenv.Require(t, err == nil, "import of the export: %v", err)
+	testenv.Require(t, fmt.Sprint(back.OutNames) == fmt.Sprint(g.OutNames) && len(back.In) == len(g.In),
+		"inputs and outputs %v %q became %v %q", g.In, g.OutNames, back.In, back.OutNames)
 	for i, v := range g.In {
 		if w := back.In[i]; w.Name != v.Name || w.Type.DType != v.Type.DType ||
 			fmt.Sprint(w.Type.Shape) != fmt.Sprint(v.Type.Shape) {

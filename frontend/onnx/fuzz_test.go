@@ -41,15 +41,13 @@ func openFuzzed(t *testing.T, b []byte) {
 	runtime.ReadMemStats(&before)
 	g, err := Import(m, ImportOptions{}) // also where Check has found errors
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 {
-		t.Errorf("importing %d bytes took %d bytes of memory", len(b), n)
-	}
+	n := after.TotalAlloc - before.TotalAlloc
+	testenv.Check(t, n <= 1<<30, "importing %d bytes took %d bytes of memory", len(b), n)
 	if err != nil {
 		return
 	}
-	if errs := g.Verify(); len(errs) > 0 {
-		t.Fatalf("invalid graph: %v", errs)
-	}
+	errs := g.Verify()
+	testenv.Require(t, len(errs) <= 0, "invalid graph: %v", errs)
 	if p, err := Export(g, ExportOptions{}); err == nil && Check(m).Count(diag.Error) == 0 {
 		for _, f := range Check(&Model{Proto: p}) {
 			if f.Severity == diag.Error {
@@ -179,9 +177,7 @@ func FuzzExternal(f *testing.F) {
 		}
 		d, err := TensorData(p, dir, fuzzLimits)
 		if err != nil {
-			if len(err.Error()) < 10 {
-				t.Errorf("error %q", err)
-			}
+			testenv.Check(t, len(err.Error()) >= 10, "error %q", err)
 			return
 		}
 		at, _ := strconv.ParseInt(offset, 10, 64)
@@ -221,9 +217,8 @@ func FuzzFunctions(f *testing.F) {
 				`<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 					g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits))(t)
 		if g, err := Import(m, ImportOptions{Functions: fs}); err == nil {
-			if errs := g.Verify(); len(errs) > 0 {
-				t.Fatalf("invalid graph: %v", errs)
-			}
+			errs := g.Verify()
+			testenv.Require(t, len(errs) <= 0, "invalid graph: %v", errs)
 		}
 	})
 }
@@ -265,15 +260,12 @@ func mutate(t *testing.T, rounds int, seed uint64) {
 		}
 		func() {
 			defer func() {
-				if p := recover(); p != nil {
-					t.Fatalf("panic: %v\nmodel %q", p, b)
-				}
+				p := recover()
+				testenv.Require(t, p == nil, "panic: %v\nmodel %q", p, b)
 			}()
 			openFuzzed(t, b)
 		}()
-		if t.Failed() {
-			t.Fatalf("model %q", b)
-		}
+		testenv.Require(t, !t.Failed(), "model %q", b)
 	}
 }
 

@@ -65,9 +65,7 @@ func TestDims(t *testing.T) {
 			got := ""
 			if err != nil {
 				got = err.Error()
-				if !strings.Contains(got, c.want) {
-					t.Errorf("error %q, want %q", got, c.want)
-				}
+				testenv.Check(t, strings.Contains(got, c.want), "error %q, want %q", got, c.want)
 				return
 			}
 			for _, v := range g.In {
@@ -94,9 +92,8 @@ func TestTrainingForm(t *testing.T) {
 		var notes []string
 		testenv.Must(OpenModel(textModel(t, 9, fmt.Sprintf(text, c.out)),
 			ImportOptions{Note: func(d *diag.Diag) { notes = append(notes, d.Error()) }}))(t)
-		if len(notes) != c.want || c.want > 0 && !strings.Contains(notes[0], "5 outputs") {
-			t.Errorf("%s: notes %q", c.out, notes)
-		}
+		testenv.Check(t, len(notes) == c.want && (c.want <= 0 || strings.Contains(notes[0], "5 outputs")),
+			"%s: notes %q", c.out, notes)
 	}
 }
 
@@ -113,9 +110,8 @@ func TestSet(t *testing.T) {
 		}
 		return irtest.Run(t, g, in)[0].Floats()
 	}
-	if g := open(t, m, ImportOptions{}); len(g.In) != 2 {
-		t.Errorf("inputs %v", g.In)
-	}
+	g := open(t, m, ImportOptions{})
+	testenv.Check(t, len(g.In) == 2, "inputs %v", g.In)
 	testenv.Same(t, run(map[string]*tensor.Dense{"k": tensor.Scalar(int64(3))}), []float64{13, 43}, "k = 3")
 	testenv.Same(t, run(map[string]*tensor.Dense{"k": tensor.Scalar(3.0), "w": tensor.Scalar(2.0)}), []float64{23, 43},
 		"w = 2")
@@ -139,14 +135,10 @@ func TestImportErrors(t *testing.T) {
 	  dead = NonMaxSuppression (x, x)
 	}`), ImportOptions{})
 	var errs ImportErrors
-	if !errors.As(err, &errs) || len(errs) != 3 {
-		t.Fatalf("errors %v", err)
-	}
+	testenv.Require(t, errors.As(err, &errs) && len(errs) == 3, "errors %v", err)
 	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `Concat "Concat_3"`,
 		`Add "Add_5"`} {
-		if !strings.HasPrefix(errs[i].Error(), want) {
-			t.Errorf("error %d is %v, want %s", i, errs[i], want)
-		}
+		testenv.Check(t, strings.HasPrefix(errs[i].Error(), want), "error %d is %v, want %s", i, errs[i], want)
 	}
 }
 
@@ -280,13 +272,9 @@ func TestImportFaults(t *testing.T) {
 			_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{})
 			switch {
 			case c.want == "" && c.name == "an output that inference does not give":
-				if err == nil {
-					t.Error("no error")
-				}
+				testenv.Check(t, err != nil, "no error")
 			case c.want == "":
-				if err != nil {
-					t.Error(err)
-				}
+				testenv.Check(t, err == nil, "%v", err)
 			case err == nil:
 				t.Errorf("no error, want %q", c.want)
 			case !strings.Contains(err.Error(), c.want):
@@ -360,9 +348,7 @@ func TestLongNames(t *testing.T) {
 	for _, n := range g.Nodes {
 		size += len(n.Name) + len(n.Out[0].Name)
 	}
-	if size > 4<<20 {
-		t.Errorf("names of %d bytes", size)
-	}
+	testenv.Check(t, size <= 4<<20, "names of %d bytes", size)
 	// Names of the model itself stay as they are.
 	if g.Nodes[0].Op.Name != "Add" || len(g.In[0].Name) != 1 {
 		t.Errorf("%s", g.Nodes[0])
@@ -397,12 +383,10 @@ func TestLoadFunctions(t *testing.T) {
 		_, err := LoadFunctions(write("bad.txt", []byte(c.text)), Limits{})
 		testenv.Refused(t, err, c.want)
 	}
-	if _, err := LoadFunctions(filepath.Join(dir, "absent"), Limits{}); err == nil {
-		t.Error("no error for an absent file")
-	}
-	if fs := check.Functions(lib.Functions, Limits{}); len(fs) > 0 {
-		t.Error(fs)
-	}
+	_, err := LoadFunctions(filepath.Join(dir, "absent"), Limits{})
+	testenv.Check(t, err != nil, "no error for an absent file")
+	fs := check.Functions(lib.Functions, Limits{})
+	testenv.Check(t, len(fs) <= 0, "%v", fs)
 }
 
 // Names of values and nodes are those of the model; results of control flow and
@@ -430,12 +414,10 @@ func TestOrder(t *testing.T) {
 	  a = Relu (x)
 	  c = Constant <value = bool {1}> ()
 	}`), ImportOptions{Note: func(d *diag.Diag) { note += d.Error() }})
-	if out := irtest.Run(t, g, []*tensor.Dense{tensor.Of([]int{2}, []float32{2, -1})})[0].Floats(); out[0] != -4 {
-		t.Errorf("y is %v", out)
-	}
-	if !strings.Contains(note, `is listed before node 1 (If, makes "b"), which makes what it reads`) {
-		t.Errorf("note %q", note)
-	}
+	out := irtest.Run(t, g, []*tensor.Dense{tensor.Of([]int{2}, []float32{2, -1})})[0].Floats()
+	testenv.Check(t, out[0] == -4, "y is %v", out)
+	testenv.Check(t, strings.Contains(note, `is listed before node 1 (If, makes "b"), which makes what it reads`),
+		"note %q", note)
 	_, err := OpenModel(textModel(t, 13, `(float[2] x) => (float y) { y = Mul (a, x) a = Relu (b) b = Neg (a) }`),
 		ImportOptions{})
 	testenv.Refused(t, err, "cycle")
@@ -453,17 +435,15 @@ func TestNoFolder(t *testing.T) {
 	m := textModel(t, 13, `(float[4] x) => (float y) { y = Add (x, k) }`)
 	m.Proto.Graph.Initializer = append(m.Proto.Graph.Initializer, tExternal("k", "location", "w.bin"))
 	testenv.Refused(t, testenv.Err(OpenModel(m, ImportOptions{})), "external")
-	if _, err := Import(m, ImportOptions{}); err == nil {
-		t.Error("imported")
-	}
+	_, err := Import(m, ImportOptions{})
+	testenv.Check(t, err != nil, "imported")
 }
 
 // TestOutputTwice: a value may be an output twice; both have names of their own.
 func TestOutputTwice(t *testing.T) {
 	g := open(t, textModel(t, 13, `(float[2] x) => (float y, float y) { y = Neg (x) }`), ImportOptions{})
-	if len(g.Out) != 2 || g.Out[0] != g.Out[1] || g.OutNames[0] != "y" || g.OutNames[1] == "y" {
-		t.Errorf("outputs %v are called %q", g.Out, g.OutNames)
-	}
+	testenv.Check(t, len(g.Out) == 2 && g.Out[0] == g.Out[1] && g.OutNames[0] == "y" && g.OutNames[1] != "y",
+		"outputs %v are called %q", g.Out, g.OutNames)
 }
 
 // TestInputWithoutShape: an input without a shape gets the one that --dim gives by places.

@@ -61,9 +61,8 @@ func TestSharedOpenBad(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, g, err := Open(path, Limits{}, ImportOptions{})
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; n > 500<<20 {
-				t.Errorf("%d bytes were allocated", n)
-			}
+			n := after.TotalAlloc - before.TotalAlloc
+			testenv.Check(t, n <= 500<<20, "%d bytes were allocated", n)
 			switch {
 			case err != nil && c.Expect == "compile":
 				t.Fatalf("must compile: %v", err)
@@ -72,16 +71,13 @@ func TestSharedOpenBad(t *testing.T) {
 				for _, s := range []string{path, c.File, strings.TrimSuffix(c.File, ".onnx")} {
 					msg = strings.ReplaceAll(msg, s, "")
 				}
-				if !mentioned(msg, c.Mention) {
-					t.Errorf("%s: %q names none of %q", c.Expect, msg, c.Mention)
-				}
+				testenv.Check(t, mentioned(msg, c.Mention), "%s: %q names none of %q", c.Expect, msg, c.Mention)
 				count["error"]++
 			case c.Expect == "error":
 				t.Errorf("no error; want one about %q", c.Mention)
 			default:
-				if errs := g.Verify(); len(errs) > 0 {
-					t.Error(errs)
-				}
+				errs := g.Verify()
+				testenv.Check(t, len(errs) <= 0, "%v", errs)
 				count["graph"]++
 				if c.Golden != "" {
 					tol := 1e-4
@@ -143,9 +139,8 @@ func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 				got[i].SetFloat(k, x)
 			}
 		}
-		if d := worst(got[i], want[i]); d > tol {
-			t.Errorf("output %d differs by %.3g", i, d)
-		}
+		d := worst(got[i], want[i])
+		testenv.Check(t, !(d > tol), "output %d differs by %.3g", i, d)
 	}
 }
 

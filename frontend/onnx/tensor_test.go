@@ -72,9 +72,8 @@ func TestTensorEncodings(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v %v", c.name, d, d.Data, c.want, c.want.Data)
 		}
 		back, name, err := ParseTensor(tBytes(c.t), Limits{})
-		if err != nil || name != c.t.GetName() || !tensor.Equal(back, c.want) {
-			t.Errorf("%s, serialised: %v %v", c.name, back, err)
-		}
+		testenv.Check(t, err == nil && name == c.t.GetName() && tensor.Equal(back, c.want), "%s, serialised: %v %v",
+			c.name, back, err)
 	}
 
 	both := tFloats("k", []int64{1}, 1)
@@ -151,9 +150,8 @@ func TestExternalData(t *testing.T) {
 		{"location", "in"},
 	}
 	for _, kv := range good {
-		if d, err := TensorData(tExternal("k", kv...), dir, Limits{}); err != nil || !tensor.Equal(d, want) {
-			t.Errorf("%q: %v %v", kv, d, err)
-		}
+		d, err := TensorData(tExternal("k", kv...), dir, Limits{})
+		testenv.Check(t, err == nil && tensor.Equal(d, want), "%q: %v %v", kv, d, err)
 	}
 	bad := []struct {
 		kv   []string
@@ -190,13 +188,10 @@ func TestExternalData(t *testing.T) {
 		m := tModel(tNode("a", "Add", "x", "k", ">", "y"))
 		m.Graph.Initializer = []*pb.TensorProto{k}
 		model, perr := Parse(tBytes(m), Limits{})
-		if perr != nil {
-			t.Fatal(perr)
-		}
+		testenv.OK(t, perr)
 		model.Dir = dir
-		if f := Check(model); len(f) != 1 || !strings.Contains(f[0].Error(), c.want) {
-			t.Errorf("%q: Check says %v", c.kv, f)
-		}
+		f := Check(model)
+		testenv.Check(t, len(f) == 1 && strings.Contains(f[0].Error(), c.want), "%q: Check says %v", c.kv, f)
 	}
 	testenv.Refused(t, testenv.Err(TensorData(tExternal("k", "location", "w.bin"), "", Limits{})), "folder")
 }
@@ -283,9 +278,8 @@ func TestSparse(t *testing.T) {
 			if s.Indices != nil && !bad {
 				s.Indices.DataType, s.Indices.Int32Data, s.Indices.Int64Data = proto.Int32(6),
 					make([]int32, len(c.indices)), nil
-				if fs := Check(m); fs.Count(diag.Error) == 0 {
-					t.Error("32-bit indices are accepted")
-				}
+				fs := Check(m)
+				testenv.Check(t, fs.Count(diag.Error) != 0, "32-bit indices are accepted")
 			}
 		})
 	}

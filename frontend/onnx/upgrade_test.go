@@ -21,9 +21,7 @@ func textModel(t testing.TB, opset int, text string) *Model {
 		err := Parse(fmt.Appendf(nil,
 		`<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "ai.onnx.ml" : 3, "local" : 1, "com.sigmastar" : 1,
 			"darknet" : 1, "qonnx.custom_op.channels_last" : 1]> g %s`, opset, text), Limits{})
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	testenv.Require(t, err == nil, "%v in\n%s", err, text)
 	return m
 }
 
@@ -699,9 +697,7 @@ func TestControlFlow(t *testing.T) {
 				out := irtest.Run(t, g, []*tensor.Dense{tensor.FromFloats(tensor.F32, []int{2}, v)})
 				testenv.Same(t, out[0].Floats(), c.want(v), "of %v", v)
 			}
-			if len(g.Nodes) != c.nodes {
-				t.Errorf("%d nodes, want %d:\n%s", len(g.Nodes), c.nodes, g)
-			}
+			testenv.Check(t, len(g.Nodes) == c.nodes, "%d nodes, want %d:\n%s", len(g.Nodes), c.nodes, g)
 		})
 	}
 }
@@ -755,9 +751,7 @@ func TestReorg(t *testing.T) {
 	  e = Constant <value_ints = [2, 16, 2, 3]> ()
 	  d = Reshape (c, e)
 	}`), ImportOptions{})
-	if irtest.Count(g, "If") > 0 || irtest.Count(g, "Shape") > 0 {
-		t.Errorf("not folded:\n%s", g)
-	}
+	testenv.Check(t, irtest.Count(g, "If") <= 0 && irtest.Count(g, "Shape") <= 0, "not folded:\n%s", g)
 	in := irtest.Inputs(g, 1)
 	got, want := irtest.Run(t, g, in), irtest.Run(t, w, in)
 	for i := range want {
@@ -771,7 +765,5 @@ func TestReorg(t *testing.T) {
 func TestEarlyAttributes(t *testing.T) {
 	g := open(t, textModel(t, 12, `(float[2,3] x) => (float y) { s = Constant <value_floats = [1.0, 2.0, 3.0]> ()
 		y = LayerNormalization <axis = -1, flux = 1.0> (x, s) }`), ImportOptions{})
-	if n := irtest.Count(g, "LayerNormalization"); n != 1 {
-		t.Errorf("%d nodes LayerNormalization, want 1", n)
-	}
+	testenv.Equal(t, irtest.Count(g, "LayerNormalization"), 1, "nodes LayerNormalization")
 }

@@ -20,9 +20,7 @@ import (
 func vectorModel(t *testing.T, v *ort.Vector) *Model {
 	t.Helper()
 	m, err := Parse(v.Source(), Limits{})
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, v)
-	}
+	testenv.Require(t, err == nil, "%v in\n%s", err, v)
 	return m
 }
 
@@ -44,9 +42,7 @@ func testVectors(t *testing.T, file string) {
 	var asked []*ort.Vector
 	seen := map[string]bool{}
 	for _, v := range all {
-		if seen[v.Name] {
-			t.Errorf("two vectors are called %s", v.Name)
-		}
+		testenv.Check(t, !seen[v.Name], "two vectors are called %s", v.Name)
 		seen[v.Name] = true
 		m := vectorModel(t, v)
 		g, err := OpenModel(m, ImportOptions{})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -27,17 +28,12 @@ func TestSetAttributeByName(t *testing.T) {
 	m.SetAttribute(n, "group", 1)
 	want := map[string][]int64{"dilations": {1, 1}, "kernel_shape": {3, 3}, "pads": {1, 1, 1, 1}, "strides": {2, 2}}
 	for k, v := range want {
-		if a := Attribute(n, k); a == nil || !equalInts(a.Ints, v) {
-			t.Errorf("%s is %v, want %v", k, a, v)
-		}
+		a := Attribute(n, k)
+		testenv.Check(t, a != nil && equalInts(a.Ints, v), "%s is %v, want %v", k, a, v)
 	}
-	if len(n.Attribute) != 5 || Attribute(n, "group").GetI() != 1 {
-		t.Errorf("attributes %v", n.Attribute)
-	}
+	testenv.Check(t, len(n.Attribute) == 5 && Attribute(n, "group").GetI() == 1, "attributes %v", n.Attribute)
 	m.RemoveAttribute(n, "dilations")
-	if Attribute(n, "dilations") != nil || len(n.Attribute) != 4 {
-		t.Errorf("attributes %v", n.Attribute)
-	}
+	testenv.Check(t, Attribute(n, "dilations") == nil && len(n.Attribute) == 4, "attributes %v", n.Attribute)
 	refused(t, func() { m.RemoveAttribute(n, "dilations") }, "/conv", `no attribute "dilations"`, "kernel_shape")
 	refused(t, func() { m.SetAttribute(n, "stride", []int{1, 1}) }, "/conv", `no attribute "stride"`,
 		`did you mean "strides"?`)
@@ -132,9 +128,7 @@ verify: off
 		t.Errorf("%v", n)
 	}
 	k := res.Model.Constant("k")
-	if k.DType != tensor.F64 || k.Float(0) != 1.5 {
-		t.Errorf("%v", k)
-	}
+	testenv.Check(t, k.DType == tensor.F64 && k.Float(0) == 1.5, "%v", k)
 	for attr, says := range map[string]string{
 		"perm: [[1]]": "found a list; want a number or text", "perm: [1, {value: 1}]": "found a mapping",
 		"perm: .nan":      "is no number",

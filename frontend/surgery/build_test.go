@@ -113,13 +113,9 @@ func refused(t *testing.T, f func(), parts ...string) {
 // wantErr checks that an error says all of the words.
 func wantErr(t testing.TB, err error, words ...string) {
 	t.Helper()
-	if err == nil {
-		t.Fatalf("no error; want one with %q", words)
-	}
+	testenv.Require(t, err != nil, "no error; want one with %q", words)
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
+		testenv.Check(t, strings.Contains(err.Error(), w), "error %q does not say %q", err, w)
 	}
 }
 
@@ -169,9 +165,8 @@ func wantText(t testing.TB, m *Model, want string) {
 	for _, l := range strings.Split(strings.TrimSpace(want), "\n") {
 		lines = append(lines, strings.TrimSpace(l))
 	}
-	if got := strings.TrimSpace(modelText(m)); got != strings.Join(lines, "\n") {
-		t.Errorf("graph is\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
-	}
+	got := strings.TrimSpace(modelText(m))
+	testenv.Check(t, got == strings.Join(lines, "\n"), "graph is\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
 }
 
 // parse reads a model in ONNX's text syntax.

@@ -37,31 +37,26 @@ func all4D(t testing.TB, m *Model) {
 		}
 	}
 	for _, v := range values {
-		if s, ok := m.Shapes().Static(v); !ok || len(s) != 4 {
-			t.Errorf("%s has shape %v", v, s)
-		}
+		s, ok := m.Shapes().Static(v)
+		testenv.Check(t, ok && len(s) == 4, "%s has shape %v", v, s)
 	}
 }
 
 // compared checks the last comparison of a run against a bound.
 func compared(t testing.TB, res *Result, outputs int, relative float64) {
 	t.Helper()
-	if len(res.Verified) == 0 {
-		t.Fatal("nothing was compared")
-	}
+	testenv.Require(t, len(res.Verified) != 0, "nothing was compared")
 	for _, v := range res.Verified {
 		if !v.OK() {
 			t.Errorf("%s: %v", v.Path, &DifferError{v.Comparison})
 		}
 	}
 	last := res.Verified[len(res.Verified)-1]
-	if len(last.Outputs) != outputs || len(last.Missing) != 0 || last.Against != mainName {
-		t.Errorf("last comparison: %+v", last)
-	}
+	testenv.Check(t, len(last.Outputs) == outputs && len(last.Missing) == 0 && last.Against == mainName,
+		"last comparison: %+v", last)
 	for _, o := range last.Outputs {
-		if o.Relative > relative {
-			t.Errorf("%s: relative difference %g, want at most %g", o.Name, o.Relative, relative)
-		}
+		testenv.Check(t, !(o.Relative > relative), "%s: relative difference %g, want at most %g", o.Name, o.Relative,
+			relative)
 		t.Logf("%s: min %.3g, max %.3g, relative %.3g", o.Name, o.Min, o.Max, o.Relative)
 	}
 }

@@ -95,9 +95,8 @@ func TestRemoveRewiresSubgraphs(t *testing.T) {
 	ref := m.Clone()
 	m.Remove([]*pb.NodeProto{byOutput(t, m, "b")}, RemoveOptions{Input: -1})
 	same(t, m, ref, 0)
-	if got := m.Consumers("a"); len(got) != 1 || got[0].Index != -1 {
-		t.Errorf("readers of a: %v", got)
-	}
+	got := m.Consumers("a")
+	testenv.Check(t, len(got) == 1 && got[0].Index == -1, "readers of a: %v", got)
 	// A name that a subgraph defines itself is not the outer one.
 	m.RenameValue("a", "q2")
 	same(t, m, ref, 0)
@@ -112,9 +111,7 @@ func TestRemoveOnlyAndChoice(t *testing.T) {
 		`makes "d" (Add)`, `"b", "c"`,
 		"input: N")
 	c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: 1})
-	if !strings.Contains(modelText(c), "y = Mul(b, c)\nz = Sub(c, b)") {
-		t.Errorf("graph is\n%s", modelText(c))
-	}
+	testenv.Check(t, strings.Contains(modelText(c), "y = Mul(b, c)\nz = Sub(c, b)"), "graph is\n%s", modelText(c))
 	m.Remove([]*pb.NodeProto{byOutput(t, m, "d")}, RemoveOptions{Only: true})
 	err = fail.Caught(func() { m.InferShapes() })
 	wantErr(t, err, `reads "d", which no node`)
@@ -132,9 +129,7 @@ func TestRemoveTakesConstantsAlong(t *testing.T) {
 	m.Remove([]*pb.NodeProto{node(t, m, "/add"), node(t, m, "/reshape"), node(t, m, "/mul")},
 		RemoveOptions{Input: -1})
 	wantText(t, m, "/mul2_output_0 = Mul(x, shared)")
-	if m.IsInitializer("w") || !m.IsInitializer("shared") {
-		t.Error("w must go and shared stay")
-	}
+	testenv.Check(t, !m.IsInitializer("w") && m.IsInitializer("shared"), "w must go and shared stay")
 	valid(t, m)
 }
 
@@ -166,9 +161,8 @@ func TestFind(t *testing.T) {
 	wantErr(t, err, `no node with op "`+op+`u"`, `did you mean "`+op+`"?`)
 	err = fail.Caught(func() { m.Node("sum") })
 	wantErr(t, err, "a value has that name", "choose it by output")
-	if u := m.Consumers("/a_output_0"); len(u) != 2 || u[1].Node.GetOpType() != "Neg" || u[1].Index != 0 {
-		t.Errorf("consumers %v", u)
-	}
+	u := m.Consumers("/a_output_0")
+	testenv.Check(t, len(u) == 2 && u[1].Node.GetOpType() == "Neg" && u[1].Index == 0, "consumers %v", u)
 }
 
 func TestInsert(t *testing.T) {
@@ -193,9 +187,7 @@ func TestInsert(t *testing.T) {
 		z = Sub(d, new_Identity_output_0)`)
 	valid(t, m)
 	c := Compare(m, ref, CompareOptions{Equal: true})
-	if c.OK() {
-		t.Error("another model must not compare equal")
-	}
+	testenv.Check(t, !c.OK(), "another model must not compare equal")
 	refused(t, func() { m.InsertAfter("nothing", mk("Relu"), 0) }, `no value "nothing"`)
 	refused(t, func() { m.InsertBefore(byOutput(t, m, "d"), 2, mk("Relu"), 0) }, "has no input 2")
 }

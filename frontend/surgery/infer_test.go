@@ -32,9 +32,8 @@ func TestStaleShapesGo(t *testing.T) {
 		got = append(got, v.GetName()+ShapeText(s))
 	}
 	testenv.Same(t, got, in("a[1,4]", "b[1,4]", "c[1,4]", "d[1,4]"), "value_info")
-	if n := m.ClearShapes(); n != 4 || len(m.graph().ValueInfo) != 0 {
-		t.Errorf("cleared %d", n)
-	}
+	n := m.ClearShapes()
+	testenv.Check(t, n == 4 && len(m.graph().ValueInfo) == 0, "cleared %d", n)
 }
 
 func TestSymbolicShapesAreKept(t *testing.T) {
@@ -53,18 +52,14 @@ func TestSymbolicShapesAreKept(t *testing.T) {
 	s := m.Shapes()
 	for v, want := range map[string]string{"a": "float[N,T,4]", "z": "float[N,?]", "t": "int64[1]", "u": "int64[T]",
 		"x": "float[N,T,4]"} {
-		if got, ok := s.Type(v); !ok || got.String() != want {
-			t.Errorf("%s is %v, want %s", v, got, want)
-		}
+		got, ok := s.Type(v)
+		testenv.Check(t, ok && got.String() == want, "%s is %v, want %s", v, got, want)
 	}
-	if s.Const("s") != nil || s.Const("t") != nil || s.Const("fixed") == nil {
-		t.Error("what depends on a symbol is not constant, the rest is")
-	}
+	testenv.Check(t, s.Const("s") == nil && s.Const("t") == nil && s.Const("fixed") != nil,
+		"what depends on a symbol is not constant, the rest is")
 	ref := m.Clone()
 	d := m.Simplify()
-	if d.Folded != 3 || strings.Count(modelText(m), "\n") != 6 {
-		t.Errorf("%+v\n%s", d, modelText(m))
-	}
+	testenv.Check(t, d.Folded == 3 && strings.Count(modelText(m), "\n") == 6, "%+v\n%s", d, modelText(m))
 	valid(t, m)
 	_, shape := m.IOShape("z")
 	testenv.Equal(t, ShapeText(shape), "[N,M]", "z")
@@ -85,21 +80,16 @@ func TestUnknownOperators(t *testing.T) {
 	}`)
 	m.graph().ValueInfo = []*pb.ValueInfoProto{vi("b", 1, 4), vi("a", 2)}
 	s := m.Shapes()
-	if len(s.Problems) != 0 || len(s.Unknown) != 1 || !strings.Contains(s.Unknown[0].Error(), "Mystery") {
-		t.Errorf("problems %v, unknown %v", s.Problems, s.Unknown)
-	}
+	testenv.Check(t, len(s.Problems) == 0 && len(s.Unknown) == 1 && strings.Contains(s.Unknown[0].Error(), "Mystery"),
+		"problems %v, unknown %v", s.Problems, s.Unknown)
 	res := testenv.Must(run(t, m, `steps: [{remove: {nodes: {output: z}}}, {rename: {value: b, to: c}}, {simplify: }]`,
 		RunOptions{}))(t)
 	wantText(t, res.Model, "z = Relu(x)\nc = Mystery(z)\ny = Neg(c)")
-	if n := res.Model.Find(Query{Op: "Mystery", Domain: "x.y"}); len(n) != 1 || Attribute(n[0], "level").GetI() != 3 {
-		t.Errorf("%v", n)
-	}
-	if v := valueInfo(res.Model.graph().ValueInfo, "c"); v == nil {
-		t.Error("what the file says behind an unknown operator must be kept")
-	}
-	if len(res.Warnings) != 2 || res.Warnings[1].Code != "not-compared" {
-		t.Errorf("warnings %q", res.Warnings)
-	}
+	n := res.Model.Find(Query{Op: "Mystery", Domain: "x.y"})
+	testenv.Check(t, len(n) == 1 && Attribute(n[0], "level").GetI() == 3, "%v", n)
+	v := valueInfo(res.Model.graph().ValueInfo, "c")
+	testenv.Check(t, v != nil, "what the file says behind an unknown operator must be kept")
+	testenv.Check(t, len(res.Warnings) == 2 && res.Warnings[1].Code == "not-compared", "warnings %q", res.Warnings)
 }
 
 func TestProblemsAreNamed(t *testing.T) {
@@ -118,9 +108,8 @@ func TestProblemsAreNamed(t *testing.T) {
 	c := m.Clone()
 	c.Remove(c.Find(Query{Name: "nc"}), RemoveOptions{Only: true})
 	s := c.Shapes()
-	if _, ok := s.Type("b"); !ok {
-		t.Error("b does not depend on what is missing")
-	}
+	_, ok := s.Type("b")
+	testenv.Check(t, ok, "b does not depend on what is missing")
 	if _, ok := s.Type("d"); ok {
 		t.Error("d does")
 	}
@@ -148,9 +137,8 @@ func TestSimplify(t *testing.T) {
 	m := b.output(b.node("Identity", "/out", in(v), nil))
 	ref := m.Clone()
 	d := m.Simplify()
-	if got := strings.Count(modelText(m), "\n"); got != 3 {
-		t.Errorf("%+v leaves %d nodes:\n%s", d, got, modelText(m))
-	}
+	got := strings.Count(modelText(m), "\n")
+	testenv.Check(t, got == 3, "%+v leaves %d nodes:\n%s", d, got, modelText(m))
 	same(t, m, ref, 0)
 	testenv.Same(t, m.OutputNames(), in("/out_output_0"), "outputs")
 	again := m.Simplify()
@@ -165,9 +153,7 @@ func TestSetVersion(t *testing.T) {
 	m := b.output(b.node("Softmax", "/soft", in(v), attrs{"axis": 1}))
 	err := fail.Caught(func() { m.Clone().SetVersion(8, "", 17) })
 	wantErr(t, err, `node "/soft" (Softmax)`, "from opset 13 on", "from 11 to 17")
-	if strings.Contains(err.Error(), "/last") {
-		t.Error("along the last axis nothing changes")
-	}
+	testenv.Check(t, !strings.Contains(err.Error(), "/last"), "along the last axis nothing changes")
 	m.SetAttribute(node(t, m, "/soft"), "axis", 2)
 	ref := m.Clone()
 	m.SetVersion(8, "", 17)
@@ -178,9 +164,7 @@ func TestSetVersion(t *testing.T) {
 	refused(t, func() { m.SetVersion(99, "", 0) }, "IR version 99")
 	refused(t, func() { m.Clone().SetVersion(0, "", 9999) }, "opset")
 	m.SetVersion(0, "my.domain", 2)
-	if m.Opset("my.domain") != 2 {
-		t.Error("a new domain was not imported")
-	}
+	testenv.Check(t, m.Opset("my.domain") == 2, "a new domain was not imported")
 	b = build(t, 11)
 	m = b.output(b.node("Squeeze", "/squeeze", in(b.input("x", 1, 3)), attrs{"axes": []int{0}}))
 	refused(t, func() { m.SetVersion(0, "", 13) }, "/squeeze", "axes")

@@ -123,9 +123,7 @@ func TestDeduplicate(t *testing.T) {
 	m := b.output(v)
 	ref := m.Clone()
 	gone := m.DeduplicateInitializers()
-	if len(gone) != 2 || gone["b"] != "a" || gone["f"] != "a" {
-		t.Errorf("removed %v", gone)
-	}
+	testenv.Check(t, len(gone) == 2 && gone["b"] == "a" && gone["f"] == "a", "removed %v", gone)
 	same(t, m, ref, 0)
 }
 
@@ -137,9 +135,7 @@ func TestRemoveInitializers(t *testing.T) {
 	b.weights("over", 2)
 	m := b.output(b.node("Add", "/add", in(x, "used"), nil))
 	refused(t, func() { m.RemoveInitializers(in("left", "used")) }, `"used" is read by node "/add" (Add)`)
-	if !m.IsInitializer("left") {
-		t.Error("nothing may be removed on an error")
-	}
+	testenv.Check(t, m.IsInitializer("left"), "nothing may be removed on an error")
 	refused(t, func() { m.RemoveInitializers(in("lft")) }, `did you mean "left"?`)
 	m.RemoveInitializers(in("left"))
 	testenv.Same(t, m.RemoveUnusedInitializers(), in("over"), "removed")
@@ -209,9 +205,8 @@ func TestSplitToMaps(t *testing.T) {
 	whole, _ := fail.Try(func() *tensor.Dense { return m.Constant("anchors") })
 	a0, _ := fail.Try(func() *tensor.Dense { return m.Constant("a0") })
 	a1, _ := fail.Try(func() *tensor.Dense { return m.Constant("a1") })
-	if !slices.Equal(a0.Shape, []int{1, 2, 2, 2}) || !slices.Equal(a1.Shape, []int{1, 2, 1, 2}) {
-		t.Fatalf("%v %v", a0, a1)
-	}
+	testenv.Require(t, slices.Equal(a0.Shape, []int{1, 2, 2, 2}) && slices.Equal(a1.Shape, []int{1, 2, 1, 2}),
+		"%v %v", a0, a1)
 	w := whole.Floats()
 	if !slices.Equal(a0.Floats(), append(slices.Clone(w[0:4]), w[6:10]...)) ||
 		!slices.Equal(a1.Floats(), append(slices.Clone(w[4:6]), w[10:12]...)) {
@@ -287,9 +282,8 @@ func TestConstantForms(t *testing.T) {
 	m.ConvertInitializer("floats", "", func(d *tensor.Dense) *tensor.Dense {
 		return TransposeReshape(d, nil, []int{1, 2})
 	})
-	if !m.IsInitializer("floats") || len(m.Find(Query{Output: "floats"})) != 0 {
-		t.Error("floats must be an initializer now")
-	}
+	testenv.Check(t, m.IsInitializer("floats") && len(m.Find(Query{Output: "floats"})) == 0,
+		"floats must be an initializer now")
 	same(t, m, ref, 0)
 	refused(t, func() { m.SetInitializer(model.TensorProto("x", tensor.Ints(1))) }, "is no initializer")
 	refused(t, func() { m.SetInitializer(model.TensorProto("qq", tensor.Ints(1))) }, "no value")

@@ -96,8 +96,6 @@ func TestPinDims(t *testing.T) {
 	m.PinDims(map[string]int64{"N": 1, "x.1": 7})
 	_, s := m.IOShape("x")
 	_, u := m.IOShape("y")
-	if ShapeText(s) != "[1,7,4]" || ShapeText(u) != "[1,H,4]" {
-		t.Errorf("x %s, y %s", ShapeText(s), ShapeText(u))
-	}
+	testenv.Check(t, ShapeText(s) == "[1,7,4]" && ShapeText(u) == "[1,H,4]", "x %s, y %s", ShapeText(s), ShapeText(u))
 	valid(t, m)
 }

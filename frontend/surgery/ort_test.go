@@ -81,17 +81,13 @@ func inRuntime(t *testing.T, script string, m *Model, bound float64) {
 		}
 		for _, o := range said[k].Outputs {
 			g := got[o.Name]
-			if g == nil || g.Len() != o.Data.Len() {
-				t.Fatalf("output %s: %v", o.Name, g)
-			}
+			testenv.Require(t, g != nil && g.Len() == o.Data.Len(), "output %s: %v", o.Name, g)
 			worst, largest := 0.0, 0.0
 			for i := range g.Len() {
 				worst, largest = max(worst, abs(g.Float(i)-o.Data.Float(i))), max(largest, abs(o.Data.Float(i)))
 			}
 			t.Logf("%s: %.2g of the largest value", o.Name, worst/largest)
-			if !(worst <= bound*largest) {
-				t.Errorf("%s: %g of %g, more than %g", o.Name, worst, largest, bound)
-			}
+			testenv.Check(t, worst <= bound*largest, "%s: %g of %g, more than %g", o.Name, worst, largest, bound)
 		}
 	}
 }
@@ -123,8 +119,6 @@ func joined(t *testing.T, parts map[string]*tensor.Dense) *tensor.Dense {
 		}
 		row += parts[k+"_0"].Shape[1]
 	}
-	if row != rows || slices.Contains(out.Shape, 0) {
-		t.Fatalf("%d rows of %v", row, out.Shape)
-	}
+	testenv.Require(t, row == rows && !slices.Contains(out.Shape, 0), "%d rows of %v", row, out.Shape)
 	return out
 }

@@ -39,9 +39,7 @@ func TestRandomEdits(t *testing.T) {
 		}
 		valid(t, m)
 		c, err := fail.Try(func() *Comparison { return Compare(m, ref, CompareOptions{Equal: true, Count: 1}) })
-		if err != nil || !c.OK() {
-			t.Fatalf("seed %d: %v %+v\n%s", seed, err, c, strings.Join(log, "\n"))
-		}
+		testenv.Require(t, err == nil && c.OK(), "seed %d: %v %+v\n%s", seed, err, c, strings.Join(log, "\n"))
 		before := len(m.graph().Node)
 		d := m.Simplify()
 		same(t, m, ref, 0)
@@ -134,9 +132,7 @@ func TestRandomSplits(t *testing.T) {
 			c, err = nil, nil // the cut itself is an output
 		}
 		must(t, err)
-		if c != nil && !c.OK() {
-			t.Errorf("seed %d: cascade differs", seed)
-		}
+		testenv.Check(t, c == nil || c.OK(), "seed %d: cascade differs", seed)
 		whole := Merge([]*Model{head, tail}, MergeOptions{Prefixes: in("", "tail/"), Outputs: m.OutputNames()})
 		same(t, whole, m, 0)
 	}
@@ -156,9 +152,7 @@ func TestSimplifyReferenceModels(t *testing.T) {
 		d := m.Simplify()
 		valid(t, m)
 		c, err := fail.Try(func() *Comparison { return Compare(m, ref, CompareOptions{Equal: true, Count: 1}) })
-		if err != nil || !c.OK() {
-			t.Errorf("%s: %v %+v (%+v)", filepath.Base(f), err, c, d)
-		}
+		testenv.Check(t, err == nil && c.OK(), "%s: %v %+v (%+v)", filepath.Base(f), err, c, d)
 	}
 }
 
@@ -166,9 +160,7 @@ func TestSimplifyReferenceModels(t *testing.T) {
 func TestMalformedModels(t *testing.T) {
 	dir := sharedModels(t)
 	files := testenv.Must(filepath.Glob(filepath.Join(dir, "bad", "*.onnx")))(t)
-	if len(files) < 50 {
-		t.Fatalf("only %d files", len(files))
-	}
+	testenv.Require(t, len(files) >= 50, "only %d files", len(files))
 	sc := testenv.Must(ParseScript("s", "", []byte(`
 steps:
   - simplify:

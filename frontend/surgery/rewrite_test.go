@@ -75,9 +75,8 @@ func TestGemmAsConv(t *testing.T) {
 				strings.Contains(got, "Constant") {
 				t.Errorf("what only the Gemm needed must go:\n%s", got)
 			}
-			if got := len(m.graph().Initializer); got > 2 {
-				t.Errorf("%d initializers", got)
-			}
+			got := len(m.graph().Initializer)
+			testenv.Check(t, got <= 2, "%d initializers", got)
 		}
 	}
 }
@@ -308,9 +307,8 @@ func TestTransposePair(t *testing.T) {
 	ref := m.Clone()
 	m.InsertTransposePair(node(t, m, "/relu"), []int{0, 2, 3, 1}, []int{0, 3, 1, 2})
 	same(t, m, ref, 0)
-	if got := strings.Count(modelText(m), "Transpose"); got != 2 {
-		t.Errorf("%d Transposes\n%s", got, modelText(m))
-	}
+	got := strings.Count(modelText(m), "Transpose")
+	testenv.Check(t, got == 2, "%d Transposes\n%s", got, modelText(m))
 	refused(t, func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}) }, "/neg", "before",
 		"3 places, want 4")
 	refused(t, func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}) },
@@ -328,9 +326,7 @@ func TestSlicesAndConcat(t *testing.T) {
 		ref := m.Clone()
 		parts := m.InsertSlices("/neg_output_0", Cut{Axis: 1, Count: 3}, nil)
 		out := m.InsertConcat(parts, 1, "", "", node(t, m, "/relu"), 0)
-		if out == "" {
-			t.Error("no name")
-		}
+		testenv.Check(t, out != "", "no name")
 		same(t, m, ref, 0)
 	}
 	b := build(t, 17)

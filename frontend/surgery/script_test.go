@@ -16,16 +16,12 @@ import (
 // Every row of the table has documentation and an example that is read.
 func TestStepTable(t *testing.T) {
 	for _, s := range StepTable() {
-		if s.Doc == "" || s.Example == "" || !strings.HasPrefix(s.Example, s.Name+":") {
-			t.Errorf("%s: doc %q, example %q", s.Name, s.Doc, s.Example)
-		}
-		if _, err := ParseScript("example", "", []byte("steps:\n  - "+s.Example+"\n")); err != nil {
-			t.Errorf("%s: %v", s.Name, err)
-		}
+		testenv.Check(t, s.Doc != "" && s.Example != "" && strings.HasPrefix(s.Example, s.Name+":"),
+			"%s: doc %q, example %q", s.Name, s.Doc, s.Example)
+		_, err := ParseScript("example", "", []byte("steps:\n  - "+s.Example+"\n"))
+		testenv.Check(t, err == nil, "%s: %v", s.Name, err)
 		for _, k := range s.Keys {
-			if k == "" || k != strings.ToLower(k) {
-				t.Errorf("%s: key %q", s.Name, k)
-			}
+			testenv.Check(t, k != "" && k == strings.ToLower(k), "%s: key %q", s.Name, k)
 		}
 	}
 }
@@ -140,9 +136,7 @@ func TestStepErrors(t *testing.T) {
 		_, err := run(t, parse(t, chain), c.script, RunOptions{})
 		wantErr(t, err, c.says)
 		var s *StepError
-		if err != nil && !errors.As(err, &s) {
-			t.Errorf("%q is not a StepError", err)
-		}
+		testenv.Check(t, err == nil || errors.As(err, &s), "%q is not a StepError", err)
 	}
 }
 
@@ -212,25 +206,19 @@ func TestWhenTheEndCompares(t *testing.T) {
 			continue
 		}
 		must(t, err)
-		if len(res.Verified) != want {
-			t.Errorf("%q: %d comparisons, want %d", script, len(res.Verified), want)
-		}
+		testenv.Check(t, len(res.Verified) == want, "%q: %d comparisons, want %d", script, len(res.Verified), want)
 	}
 	// A difference is an error that says which output.
 	_, err := run(t, parse(t, chain), "steps: [{insert_after: {value: b, new: {op: Neg}}}]", RunOptions{})
 	var d *DifferError
-	if !errors.As(err, &d) {
-		t.Fatalf("%v", err)
-	}
+	testenv.Require(t, errors.As(err, &d), "%v", err)
 	wantErr(t, err, "s.yaml:1: step end (verify)", `output "z": 9 of 12 values differ`)
 	// The original model is not touched.
 	m := parse(t, chain)
 	before := modelText(m)
 	_, err = run(t, m, "steps: [{remove: {nodes: {output: b}}}]", RunOptions{})
 	must(t, err)
-	if modelText(m) != before {
-		t.Error("the model that was given has changed")
-	}
+	testenv.Check(t, modelText(m) == before, "the model that was given has changed")
 }
 
 // The same script on the same model gives the same bytes.
@@ -241,9 +229,7 @@ func TestScriptIsDeterministic(t *testing.T) {
 	for range 3 {
 		res := testenv.Must(run(t, parse(t, chain), script, RunOptions{}))(t)
 		b := testenv.Must(res.Model.Bytes())(t)
-		if first != nil && string(b) != string(first) {
-			t.Fatal("other bytes")
-		}
+		testenv.Require(t, first == nil || string(b) == string(first), "other bytes")
 		first = b
 	}
 }
@@ -274,8 +260,7 @@ func TestExpand(t *testing.T) {
 	for in, want := range map[string]string{"a${n}b": "a3b", "$${n}": "${n}", "${n}": "3", "$n": "$n", "${n}${n}": "33",
 		"$${n}${n}": "${n}3"} {
 		got := expand(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: in}, vars)
-		if got.Value != want || (in == "${n}") != (got.Tag == "!!int") {
-			t.Errorf("%s: %s %s, want %s", in, got.Tag, got.Value, want)
-		}
+		testenv.Check(t, got.Value == want && (in == "${n}") == (got.Tag == "!!int"), "%s: %s %s, want %s", in,
+			got.Tag, got.Value, want)
 	}
 }

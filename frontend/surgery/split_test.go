@@ -40,15 +40,11 @@ func TestExtract(t *testing.T) {
 	valid(t, m)
 	p := m.Extract(in("a"), in("s"))
 	wantText(t, p, "l = Relu(a)\nr = Neg(a)\ns = Mul(l, r)")
-	if len(p.graph().Initializer) != 0 {
-		t.Error("constants that the part does not read must go")
-	}
+	testenv.Check(t, len(p.graph().Initializer) == 0, "constants that the part does not read must go")
 	valid(t, p)
 	d := ir.Rand(1, tensor.F32, []int{1, 4})
 	out := p.Run(map[string]*tensor.Dense{"a": d})
-	if len(out) != 1 || out["s"] == nil {
-		t.Errorf("outputs %v", out)
-	}
+	testenv.Check(t, len(out) == 1 && out["s"] != nil, "outputs %v", out)
 	for _, c := range []struct {
 		in, out []string
 		says    string
@@ -73,19 +69,13 @@ func TestSplitMergeRoundTrip(t *testing.T) {
 	m := two(t)
 	parts := m.Split(twoParts)
 	c := Cascade(m, parts, in("head", "tail"), CompareOptions{Equal: true, Count: 2})
-	if !c.OK() || len(c.Outputs) != 2 {
-		t.Errorf("%+v", c)
-	}
+	testenv.Check(t, c.OK() && len(c.Outputs) == 2, "%+v", c)
 	// The order in which parts are named does not matter.
 	c = Cascade(m, []*Model{parts[1], parts[0]}, in("tail", "head"), CompareOptions{Equal: true})
-	if !c.OK() {
-		t.Errorf("%+v", c)
-	}
+	testenv.Check(t, c.OK(), "%+v", c)
 	whole := Merge(parts, MergeOptions{})
 	same(t, whole, m, 0)
-	if got := len(whole.graph().Initializer); got != 1 {
-		t.Errorf("%d initializers: the shared one must be one", got)
-	}
+	testenv.Equal(t, len(whole.graph().Initializer), 1, "initializers: the shared one must be one")
 	wantText(t, whole, `
 		a = Add(x, w)
 		l = Relu(a)
@@ -100,9 +90,8 @@ func TestSplitMergeRoundTrip(t *testing.T) {
 		{{"head", in("x"), in("l")}, twoParts[1]},
 		{twoParts[0], {"head", in("l", "r"), in("y", "z")}},
 	} {
-		if _, err := fail.Try(func() []*Model { return m.Split(p) }); err == nil {
-			t.Errorf("parts %v: no error", p)
-		}
+		_, err := fail.Try(func() []*Model { return m.Split(p) })
+		testenv.Check(t, err != nil, "parts %v: no error", p)
 	}
 }
 
@@ -114,9 +103,7 @@ func TestCascadeFindsDifferences(t *testing.T) {
 		return scaled(d, 1.001)
 	})
 	c := Cascade(m, parts, in("head", "tail"), CompareOptions{RTol: 1e-6})
-	if c.Outputs[0].Mismatches == 0 || c.Outputs[1].Mismatches != 0 {
-		t.Errorf("%+v", c.Outputs)
-	}
+	testenv.Check(t, c.Outputs[0].Mismatches != 0 && c.Outputs[1].Mismatches == 0, "%+v", c.Outputs)
 	err := fail.Caught(func() { Cascade(m, parts[:1], in("head"), CompareOptions{}) })
 	wantErr(t, err, `no part gives output "y"`)
 	err = fail.Caught(func() { Cascade(m, parts[1:], in("tail"), CompareOptions{}) })
@@ -149,9 +136,7 @@ func TestMergeNames(t *testing.T) {
 	mid := a.Run(map[string]*tensor.Dense{"x": d})
 	want := b.Run(map[string]*tensor.Dense{"image": mid["y"]})
 	got := m.Run(map[string]*tensor.Dense{"x": d})
-	if !tensor.Equal(got["scores"], want["scores"]) {
-		t.Error("merged model differs from the cascade")
-	}
+	testenv.Check(t, tensor.Equal(got["scores"], want["scores"]), "merged model differs from the cascade")
 }
 
 func TestMergeErrors(t *testing.T) {
@@ -212,9 +197,8 @@ steps:
   - merge: {models: [head, tail], prefixes: ["", "tail/"], outputs: [z, y]}
 verify: {equal: true}
 `, RunOptions{}))(t)
-	if len(res.Files) != 2 || res.Files[0].Path != "parts/head.onnx" || len(res.Verified) != 3 {
-		t.Errorf("%v %v", res.Files, res.Verified)
-	}
+	testenv.Check(t, len(res.Files) == 2 && res.Files[0].Path == "parts/head.onnx" && len(res.Verified) == 3, "%v %v",
+		res.Files, res.Verified)
 	if !strings.Contains(modelText(res.Model), "Identity") || !slices.Equal(res.Model.OutputNames(), in("z", "y")) {
 		t.Errorf("%s", modelText(res.Model))
 	}
@@ -247,9 +231,8 @@ steps:
   - extract: {inputs: [a], outputs: [s]}
   - insert_before: {node: /l, new: {op: Identity}}
 `, RunOptions{}))(t)
-	if len(res.Verified) != 1 || res.Verified[0].Against == mainName || !res.Verified[0].OK() {
-		t.Errorf("%+v", res.Verified)
-	}
+	testenv.Check(t, len(res.Verified) == 1 && res.Verified[0].Against != mainName && res.Verified[0].OK(), "%+v",
+		res.Verified)
 }
 
 // Subgraphs keep their meaning when models are merged and prefixed, and no name
@@ -294,9 +277,7 @@ func TestMergeFunctions(t *testing.T) {
 	a := mk("y = Add (x, x)", "x", "m")
 	m := Merge([]*Model{a, mk("y = Add (x, x)", "m", "y")}, MergeOptions{})
 	valid(t, m)
-	if len(m.Proto.Functions) != 1 {
-		t.Errorf("%d functions", len(m.Proto.Functions))
-	}
+	testenv.Check(t, len(m.Proto.Functions) == 1, "%d functions", len(m.Proto.Functions))
 	out := m.Run(map[string]*tensor.Dense{"x": tensor.Of([]int{4}, []float32{1, 2, 3, 4})})
 	testenv.Same(t, out["y"].Floats(), []float64{4, 8, 12, 16})
 	err := fail.Caught(func() { Merge([]*Model{a, mk("y = Mul (x, x)", "m", "y")}, MergeOptions{}) })
@@ -304,9 +285,8 @@ func TestMergeFunctions(t *testing.T) {
 	// A library beside the models serves, too.
 	a.Functions, a.Proto.Functions = a.Proto.Functions, nil
 	valid(t, a)
-	if got, ok := a.Shapes().Type("m"); !ok || got.String() != "float[4]" {
-		t.Errorf("m is %v", got)
-	}
+	got, ok := a.Shapes().Type("m")
+	testenv.Check(t, ok && got.String() == "float[4]", "m is %v", got)
 }
 
 // Models and data from files.
@@ -330,9 +310,8 @@ steps:
 verify: {equal: true, data: [x.npz], cases: 1}
 `)))(t)
 	res := testenv.Must(sc.Run(m, RunOptions{}))(t)
-	if len(res.Verified) != 2 || res.Verified[0].Cases != 1 || res.Verified[1].Cases != 1 {
-		t.Errorf("%+v", res.Verified)
-	}
+	testenv.Check(t, len(res.Verified) == 2 && res.Verified[0].Cases == 1 && res.Verified[1].Cases == 1, "%+v",
+		res.Verified)
 	if res.Model.Producer("head/a") == nil {
 		t.Errorf("%s", modelText(res.Model))
 	}

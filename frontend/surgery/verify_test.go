@@ -26,16 +26,13 @@ func TestOutputsAreComparedOneByOne(t *testing.T) {
 		return b.output("small", "large", "int")
 	}
 	c := Compare(mk(2), mk(2), CompareOptions{Equal: true, Count: 4})
-	if !c.OK() || c.Cases != 4 || len(c.Outputs) != 3 {
-		t.Errorf("%+v", c)
-	}
+	testenv.Check(t, c.OK() && c.Cases == 4 && len(c.Outputs) == 3, "%+v", c)
 	d := tensor.Of([]int{2, 3}, []float32{1, -2, 3, 4, 5, -8})
 	opt := CompareOptions{Cases: []map[string]*tensor.Dense{{"x": d}}, RTol: 1e-6}
 	c = Compare(mk(2.5), mk(2), opt)
 	small, large, whole := c.Outputs[0], c.Outputs[1], c.Outputs[2]
-	if small.Mismatches+whole.Mismatches != 0 || small.Elements != 2 || whole.Elements != 6 {
-		t.Errorf("%+v\n%+v", small, whole)
-	}
+	testenv.Check(t, small.Mismatches+whole.Mismatches == 0 && small.Elements == 2 && whole.Elements == 6, "%+v\n%+v",
+		small, whole)
 	if large.Mismatches != 6 || large.Min != -4 || large.Max != 2.5 || large.MaxAbs != 4 || large.Relative != 0.25 ||
 		c.OK() || c.Cases != 1 {
 		t.Errorf("%+v", large)
@@ -59,17 +56,13 @@ func TestCompareNumbersThatAreNone(t *testing.T) {
 	opt := CompareOptions{RTol: 1, ATol: 1e30,
 		Cases: []map[string]*tensor.Dense{{"x": tensor.Of([]int{3}, []float32{nan, 1, -1})}}}
 	c := Compare(mk("Neg"), mk("Identity"), opt)
-	if !c.OK() {
-		t.Errorf("NaN is like NaN: %+v", c)
-	}
+	testenv.Check(t, c.OK(), "NaN is like NaN: %+v", c)
 	c = Compare(mk("Sqrt"), mk("Neg"), opt)
 	testenv.Equal(t, c.Mismatches, 1, "NaN is like no number: %+v", c.Outputs)
 	inf := float32(math.Inf(1))
 	opt.Cases[0]["x"] = tensor.Of([]int{3}, []float32{inf, -inf, 0})
 	c = Compare(mk("Abs"), mk("Identity"), opt)
-	if c.Mismatches != 1 || math.IsInf(c.Outputs[0].Max, 0) {
-		t.Errorf("infinities: %+v", c.Outputs)
-	}
+	testenv.Check(t, c.Mismatches == 1 && !math.IsInf(c.Outputs[0].Max, 0), "infinities: %+v", c.Outputs)
 	opt.Equal = true
 	opt.Cases[0]["x"] = tensor.Of([]int{3}, []float32{0, 0, 0})
 	c = Compare(mk("Neg"), mk("Identity"), opt)
@@ -83,9 +76,7 @@ func TestCompareInterfaces(t *testing.T) {
 	err := fail.Caught(func() { Compare(other, m, CompareOptions{}) })
 	wantErr(t, err, `nothing to compare output "y" of the reference with`, `"w", "z"`, "partial")
 	c := Compare(other, m, CompareOptions{Partial: true})
-	if len(c.Missing) != 1 || len(c.Outputs) != 1 {
-		t.Errorf("%+v", c)
-	}
+	testenv.Check(t, len(c.Missing) == 1 && len(c.Outputs) == 1, "%+v", c)
 	renamed := CompareOptions{Outputs: map[string]string{"v": "y"}}
 	_, err = fail.Try(func() *Comparison { return Compare(other, m, renamed) })
 	wantErr(t, err, `the edited model has no output "v"`)
@@ -98,9 +89,7 @@ func TestCompareInterfaces(t *testing.T) {
 	wantErr(t, err, `input "image" has shape [2 2]`, "reshape")
 	opt.Reshape = true
 	c = Compare(other, m, opt)
-	if !c.OK() {
-		t.Errorf("%+v", c)
-	}
+	testenv.Check(t, c.OK(), "%+v", c)
 	_, err = fail.Try(func() map[string]*tensor.Dense {
 		return m.Run(map[string]*tensor.Dense{"q": ir.Rand(1, tensor.F32, []int{1})})
 	})
@@ -130,7 +119,5 @@ func TestSymbolicDimsInComparisons(t *testing.T) {
 	res, err := run(t, m, "steps: [{insert_after: {value: x, new: {op: Identity}}}]\nverify: {equal: true, cases: 1}",
 		RunOptions{Cases: []map[string]*tensor.Dense{{"x": ir.Rand(1, tensor.F32, []int{3, 7})}}})
 	must(t, err)
-	if got := res.Verified[0].Outputs[0].Elements; got != 21 {
-		t.Errorf("%d elements", got)
-	}
+	testenv.Equal(t, res.Verified[0].Outputs[0].Elements, 21, "elements")
 }

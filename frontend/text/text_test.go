@@ -46,9 +46,7 @@ func FuzzVisible(f *testing.F) {
 		}) {
 			t.Errorf("%q", v)
 		}
-		if Visible(v) != v {
-			t.Errorf("%q changes again", v)
-		}
+		testenv.Check(t, Visible(v) == v, "%q changes again", v)
 	})
 }
 
@@ -73,9 +71,7 @@ func TestWriter(t *testing.T) {
 	io.WriteString(w, "a")
 	io.WriteString(w.Exact(), "b")
 	io.WriteString(w, "c")
-	if w.Err() == nil {
-		t.Error("an error was lost")
-	}
+	testenv.Check(t, w.Err() != nil, "an error was lost")
 }
 
 // TestLines: strings are made safe wherever they stand, and the original stays.
@@ -96,9 +92,7 @@ func TestLines(t *testing.T) {
 		got.own != "i\n" {
 		t.Errorf("%+v", got)
 	}
-	if v.Name != "a\nb" || v.In.S[0] != "c\nd" || v.A[0].S[0] != "g\n" {
-		t.Errorf("the original changed: %+v", v)
-	}
+	testenv.Check(t, v.Name == "a\nb" && v.In.S[0] == "c\nd" && v.A[0].S[0] == "g\n", "the original changed: %+v", v)
 }
 
 // embedded stands in another structure.
@@ -130,12 +124,9 @@ func TestFinite(t *testing.T) {
 	const most32, most = "3.4028235e+38", "1.7976931348623157e+308"
 	want := `{"X":` + most + `,"In":{"F":[1,` + most32 + `],"P":-` + most + `},"M":{"a":` + most + `,"b":[` + most +
 		`,2]},"A":[3,-` + most + `],"S":["s"],"Err":{}}`
-	if err != nil || string(b) != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, b, want)
-	}
-	if v.X == v.X || v.In.F[1] != float32(inf) || v.M["a"] != inf || v.A[1] != -inf {
-		t.Errorf("the original changed: %+v", v)
-	}
+	testenv.Check(t, err == nil && string(b) == want, "%v\n%s\nwant\n%s", err, b, want)
+	testenv.Check(t, v.X != v.X && v.In.F[1] == float32(inf) && v.M["a"] == inf && v.A[1] == -inf,
+		"the original changed: %+v", v)
 }
 
 // TestWriterGivesNoCommands: no name at the beginning of a line is a command to a CI service.

@@ -156,9 +156,7 @@ func TestBeyond(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != len(beyond) {
-		t.Errorf("layers of %d operators, want %d", len(seen), len(beyond))
-	}
+	testenv.Check(t, len(seen) == len(beyond), "layers of %d operators, want %d", len(seen), len(beyond))
 }
 
 // TestShapesAreConstants: what follows from the shape of a tensor may be an operand that has
@@ -203,14 +201,11 @@ func TestShapesAreConstants(t *testing.T) {
 				continue
 			}
 			have.In = have.In[:len(want.In)]
-			if a, b := anonymous(have), anonymous(want); a != b {
-				t.Errorf("%s of a shape is\n%s\nwant\n%s", op, a, b)
-			}
+			a, b := anonymous(have), anonymous(want)
+			testenv.Check(t, a == b, "%s of a shape is\n%s\nwant\n%s", op, a, b)
 			tried++
 		}
-		if tried == 0 {
-			t.Errorf("no layer of %s", op)
-		}
+		testenv.Check(t, tried != 0, "no layer of %s", op)
 	}
 }
 
@@ -241,16 +236,14 @@ func TestDead(t *testing.T) {
 		return notes
 	}
 	for _, l := range tflitetest.Layers() {
-		if notes := said(l.Graph); strings.Contains(notes, "left out") {
-			t.Errorf("%s %s: %s", l.Op, l.Type, notes)
-		}
+		notes := said(l.Graph)
+		testenv.Check(t, !strings.Contains(notes, "left out"), "%s %s: %s", l.Op, l.Type, notes)
 	}
 	g := network()
 	g.Tensors = append(g.Tensors, g.Tensors[4])
 	g.Ops = append(g.Ops, tflitetest.Op{Code: 14, In: []int32{3}, Out: []int32{7}})
-	if notes := said(g); !strings.Contains(notes, "left out") {
-		t.Errorf("of a dead operator: %q", notes)
-	}
+	notes := said(g)
+	testenv.Check(t, strings.Contains(notes, "left out"), "of a dead operator: %q", notes)
 }
 
 // TestTwiceAnOutput: a tensor may be two of the outputs.
@@ -258,7 +251,5 @@ func TestTwiceAnOutput(t *testing.T) {
 	net := network()
 	net.Outputs = []int32{6, 3, 6}
 	out := run(t, net.Bytes(), tensor.New(tensor.I8, []int{1, 5, 6, 3}))
-	if fmt.Sprint(out[0].Bytes()) != fmt.Sprint(out[2].Bytes()) || len(out) != 3 {
-		t.Errorf("outputs %v", out)
-	}
+	testenv.Check(t, fmt.Sprint(out[0].Bytes()) == fmt.Sprint(out[2].Bytes()) && len(out) == 3, "outputs %v", out)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestIs: faults are known by their type through every kind of wrapping; a text
@@ -27,9 +28,7 @@ func TestIs(t *testing.T) {
 		{errors.New("BUG: x"), false},
 		{nil, false},
 	} {
-		if bug.Is(c.err) != c.want {
-			t.Errorf("%v: want %v", c.err, c.want)
-		}
+		testenv.Check(t, bug.Is(c.err) == c.want, "%v: want %v", c.err, c.want)
 	}
 	if !errors.Is(fault, io.EOF) || fault.Error() != "BUG: a value is not there: EOF" || bug.Recovered(fault) != fault {
 		t.Errorf("%v", fault)

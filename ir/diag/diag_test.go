@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestList(t *testing.T) {
@@ -21,9 +22,8 @@ func TestList(t *testing.T) {
 		!slices.Equal(n, []string{"done", "n is slow"}) {
 		t.Errorf("warnings %q, notes %q", w, n)
 	}
-	if e := l.Texts(diag.Error); e == nil || len(e) != 0 {
-		t.Errorf("errors %#v, want an empty list", e)
-	}
+	e := l.Texts(diag.Error)
+	testenv.Check(t, e != nil && len(e) == 0, "errors %#v, want an empty list", e)
 	b, err := json.Marshal(l[0])
 	if want := `{"severity":"warning","code":"a","node":"n","stage":"fuse","message":"n is slow"}`; err != nil ||
 		string(b) != want {
@@ -35,12 +35,9 @@ func TestList(t *testing.T) {
 func TestIn(t *testing.T) {
 	a, b := &diag.Diag{Code: "a", Node: "x", Msg: "is odd", Hint: "mend it"}, &diag.Diag{Code: "b"}
 	err := fmt.Errorf("outer: %w", errors.Join(a, errors.New("no diagnostic"), fmt.Errorf("inner: %w", b)))
-	if l := diag.In(err); len(l) != 2 || l[0] != a || l[1] != b {
-		t.Errorf("%v", l)
-	}
-	if a.Error() != "x: is odd (mend it)" || diag.In(nil) != nil {
-		t.Errorf("%v", a)
-	}
+	l := diag.In(err)
+	testenv.Check(t, len(l) == 2 && l[0] == a && l[1] == b, "%v", l)
+	testenv.Check(t, a.Error() == "x: is odd (mend it)" && diag.In(nil) == nil, "%v", a)
 }
 
 // TestPlace: errors and limits say where they are, warnings are sentences that
@@ -54,8 +51,7 @@ func TestPlace(t *testing.T) {
 			d.String() != severity.String()+": x: "+want+" [c]" {
 			t.Errorf("%v: %q, %q, %q, %q", severity, d.Reason(), d.Full(), d.Error(), d.String())
 		}
-		if l := (diag.List{d}); l.Count(severity) != 1 || l.Count(severity+1) != 0 {
-			t.Errorf("%v is counted wrong", severity)
-		}
+		l := (diag.List{d})
+		testenv.Check(t, l.Count(severity) == 1 && l.Count(severity+1) == 0, "%v is counted wrong", severity)
 	}
 }

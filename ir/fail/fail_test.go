@@ -5,6 +5,8 @@ package fail
 import (
 	"errors"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestCatch: an error ends the function, a fault of another kind passes through.
@@ -24,9 +26,8 @@ func TestCatch(t *testing.T) {
 		t.Error(n, err)
 	}
 	defer func() {
-		if r := recover(); r != "other" {
-			t.Error(r)
-		}
+		r := recover()
+		testenv.Check(t, r == "other", "%v", r)
 	}()
 	var err error
 	defer Catch(&err)

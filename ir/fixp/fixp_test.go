@@ -35,9 +35,7 @@ func TestDoublingHighMultIsTheExactRoundedProduct(t *testing.T) {
 			if want > math.MaxInt32 {
 				want = math.MaxInt32
 			}
-			if int64(got) != want {
-				t.Fatalf("DoublingHighMult(%d, %d) = %d, want %d", a, b, got, want)
-			}
+			testenv.Require(t, int64(got) == want, "DoublingHighMult(%d, %d) = %d, want %d", a, b, got, want)
 		}
 	}
 }
@@ -46,9 +44,8 @@ func TestDivideByPowerOfTwoRoundsTiesAway(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	check := func(v, e int32) {
 		want := int32(math.Round(float64(v) / math.Ldexp(1, int(e)))) // exact: 32 bits in a float64
-		if got := DivideByPowerOfTwo(v, e); got != want {
-			t.Fatalf("DivideByPowerOfTwo(%d, %d) = %d, want %d", v, e, got, want)
-		}
+		got := DivideByPowerOfTwo(v, e)
+		testenv.Require(t, got == want, "DivideByPowerOfTwo(%d, %d) = %d, want %d", v, e, got, want)
 	}
 	for e := int32(0); e <= 31; e++ {
 		for _, v := range edges() {
@@ -77,9 +74,7 @@ func TestRequantizeModes(t *testing.T) {
 			}
 		}
 	}
-	if differ == 0 {
-		t.Error("double and single rounding never differ")
-	}
+	testenv.Check(t, differ != 0, "double and single rounding never differ")
 }
 
 func TestQuantizeMultiplier(t *testing.T) {
@@ -99,9 +94,8 @@ func TestQuantizeMultiplier(t *testing.T) {
 		{math.Ldexp(0.75, -32), 0, 0},
 	} {
 		m, s := QuantizeMultiplier(c.scale)
-		if m != c.mult || s != c.shift {
-			t.Errorf("QuantizeMultiplier(%g) = %d, %d; want %d, %d", c.scale, m, s, c.mult, c.shift)
-		}
+		testenv.Check(t, m == c.mult && s == c.shift, "QuantizeMultiplier(%g) = %d, %d; want %d, %d", c.scale, m, s,
+			c.mult, c.shift)
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100000 {
@@ -111,9 +105,8 @@ func TestQuantizeMultiplier(t *testing.T) {
 			t.Fatalf("QuantizeMultiplier(%g) stands for %g", scale, got)
 		}
 	}
-	if m, s := SingleRounding.QuantizeMultiplier(math.Ldexp(1, 31)); m != math.MaxInt32 || s != 30 {
-		t.Errorf("single rounding does not saturate: %d %d", m, s)
-	}
+	m, s := SingleRounding.QuantizeMultiplier(math.Ldexp(1, 31))
+	testenv.Check(t, m == math.MaxInt32 && s == 30, "single rounding does not saturate: %d %d", m, s)
 }
 
 func TestExpAndReciprocalAreClose(t *testing.T) {
@@ -145,9 +138,7 @@ func TestQuantizeAwaySaturates(t *testing.T) {
 func TestSoftmaxScaleKnownValue(t *testing.T) {
 	// beta 1, scale 1/16: 2^26/16 = 2^22 = 2^30 * 2^-31 * 2^23.
 	m, s, d := SoftmaxScale(1, 1.0/16)
-	if m != 1<<30 || s != 23 || d != -248 {
-		t.Errorf("SoftmaxScale(1, 1/16) = %d, %d, %d", m, s, d)
-	}
+	testenv.Check(t, m == 1<<30 && s == 23 && d == -248, "SoftmaxScale(1, 1/16) = %d, %d, %d", m, s, d)
 }
 
 func TestAddScales(t *testing.T) {

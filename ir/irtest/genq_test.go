@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -18,9 +19,8 @@ func TestGenQDQ(t *testing.T) {
 	for seed := range uint64(300) {
 		g := irtest.GenQDQ(seed)
 		irtest.Verify(t, g)
-		if a, b := g.String(), irtest.GenQDQ(seed).String(); a != b {
-			t.Fatalf("seed %d gives two graphs", seed)
-		}
+		a, b := g.String(), irtest.GenQDQ(seed).String()
+		testenv.Require(t, a == b, "seed %d gives two graphs", seed)
 		for _, n := range g.Nodes {
 			ops[n.Op.Name]++
 			switch {
@@ -36,23 +36,18 @@ func TestGenQDQ(t *testing.T) {
 			kinds["output "+v.Type.DType.String()]++
 		}
 		for _, n := range irtest.GenFloat(seed).Nodes {
-			if n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear {
-				t.Fatalf("GenFloat(%d) has %s", seed, n)
-			}
+			testenv.Require(t, n.Op != op.QuantizeLinear && n.Op != op.DequantizeLinear, "GenFloat(%d) has %s", seed,
+				n)
 		}
 	}
 	for _, k := range []string{"Q i8", "Q u8", "Q i16", "Q u16", "DQ of constant i4", "DQ of constant u8",
 		"DQ of constant i32", "view of integers", "output f32", "output i8"} {
-		if kinds[k] == 0 {
-			t.Errorf("no %s among %v", k, kinds)
-		}
+		testenv.Check(t, kinds[k] != 0, "no %s among %v", k, kinds)
 	}
 	for _, o := range []string{"Where", "Pad", "Concat", "Min", "Max", "Clip", "ScatterND", "ScatterElements", "PRelu",
 		"Softmax", "Conv", "Gemm", "MatMul", "ConvTranspose", "Resize",
 		"OneHot", "CumSum", "Gather", "GatherND", "LayerNormalization", "TopK", "ReduceMean"} {
-		if ops[o] == 0 {
-			t.Errorf("no %s", o)
-		}
+		testenv.Check(t, ops[o] != 0, "no %s", o)
 	}
 	t.Logf("%d operators: %v %v", len(ops), ops, kinds)
 }

@@ -21,26 +21,19 @@ func TestGen(t *testing.T) {
 		g := Gen(seed, tensor.F32)
 		Verify(t, g)
 		s := g.String()
-		if s != Gen(seed, tensor.F32).String() {
-			t.Fatalf("seed %d: not the same graph twice", seed)
-		}
+		testenv.Require(t, s == Gen(seed, tensor.F32).String(), "seed %d: not the same graph twice", seed)
 		h := testenv.Must(ir.Parse(s, op.Get))(t)
-		if h.String() != s {
-			t.Fatalf("seed %d changes in the text form", seed)
-		}
+		testenv.Require(t, h.String() == s, "seed %d changes in the text form", seed)
 		a, b := Run(t, g, Inputs(g, seed)), Run(t, h, Inputs(h, seed))
-		if err := Same(b, a, g.OutNames, pass.Reassoc, DefaultTol); err != nil {
-			t.Fatalf("seed %d: the parsed graph computes something else: %v", seed, err)
-		}
+		err := Same(b, a, g.OutNames, pass.Reassoc, DefaultTol)
+		testenv.Require(t, err == nil, "seed %d: the parsed graph computes something else: %v", seed, err)
 		for _, n := range g.Nodes {
 			ops[n.Op.Name] = true
 		}
 	}
 	for _, name := range []string{"Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "Pad",
 		"Slice", "Concat", "Add", "Gemm", "MatMul", "ReduceMean", "Transpose", "Dropout"} {
-		if !ops[name] {
-			t.Errorf("no network has a %s", name)
-		}
+		testenv.Check(t, ops[name], "no network has a %s", name)
 	}
 }
 

@@ -14,7 +14,5 @@ func TestLists(t *testing.T) {
 	testenv.Same(t, Map([]int{3, 4, 5}, strconv.Itoa), []string{"3", "4", "5"})
 	testenv.Same(t, Filter([]int{3, 4, 5}, odd), []int{3, 5})
 	testenv.Equal(t, Sum([]string{"a", "bc"}, func(s string) int { return len(s) }), 3)
-	if Map(nil, strconv.Itoa) != nil || Filter([]int{2}, odd) != nil {
-		t.Error("an empty list is not nil")
-	}
+	testenv.Check(t, Map(nil, strconv.Itoa) == nil && Filter([]int{2}, odd) == nil, "an empty list is not nil")
 }

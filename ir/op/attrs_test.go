@@ -53,9 +53,7 @@ func TestAttrsAreTheSchemas(t *testing.T) {
 			}
 		}
 	}
-	if seen < 150 {
-		t.Errorf("%d attributes", seen)
-	}
+	testenv.Check(t, seen >= 150, "%d attributes", seen)
 }
 
 // isList: lists have no declared defaults; who reads them knows what nil is.
@@ -102,9 +100,8 @@ func TestAttrsInText(t *testing.T) {
 				t.Errorf("%s: %s is %v after a round trip, want %v", d.Name, a.Name, got, values[a.Kind])
 			}
 		}
-		if len(m.Attrs) != len(d.Attrs) {
-			t.Errorf("%s has %d attributes after a round trip, want %d", d.Name, len(m.Attrs), len(d.Attrs))
-		}
+		testenv.Check(t, len(m.Attrs) == len(d.Attrs), "%s has %d attributes after a round trip, want %d", d.Name,
+			len(m.Attrs), len(d.Attrs))
 	}
 }
 
@@ -137,17 +134,13 @@ func TestChangedAttrsAreSeen(t *testing.T) {
 		"t":    {ir.Tens(tensor.Ints(7)), func(a *everyKind) any { return a.T != nil }},
 		"none": {ir.Int(7), func(a *everyKind) any { return a.None != nil }},
 	}
-	if len(changes) != len(d.Attrs) {
-		t.Fatalf("%d changes of %d attributes", len(changes), len(d.Attrs))
-	}
+	testenv.Require(t, len(changes) == len(d.Attrs), "%d changes of %d attributes", len(changes), len(d.Attrs))
 	for name, c := range changes {
 		read := func() string { return fmt.Sprint(c.read(ir.AttrsOf[everyKind](n))) }
 		before := read()
 		n.SetAttr(name, c.to)
 		after := read()
-		if after == before {
-			t.Errorf("%s: SetAttr is not seen: %s", name, after)
-		}
+		testenv.Check(t, after != before, "%s: SetAttr is not seen: %s", name, after)
 		testenv.Equal(t, fmt.Sprint(c.read(ir.AttrsOf[everyKind](n.Bare()))), after, "%s: a copy", name)
 		n.DropAttr(name)
 		testenv.Equal(t, read(), before, "%s: DropAttr is not seen", name)

@@ -89,9 +89,7 @@ func TestConvSingle(t *testing.T) {
 			}
 		}
 	}
-	if own < 200 {
-		t.Errorf("%d of 400 convolutions were computed so, want most", own)
-	}
+	testenv.Check(t, own >= 200, "%d of 400 convolutions were computed so, want most", own)
 }
 
 // TestConvPadding: padding is nothing, not zeros: what is no number among the weights is in sums of those windows only

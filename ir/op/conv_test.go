@@ -270,9 +270,7 @@ func asUint8(t *testing.T, n *ir.Node, args []*tensor.Dense, want *tensor.Dense)
 		}
 	}
 	got := testenv.Must(ir.EvalNode(n, args))(t)
-	if !tensor.Equal(got[0], shift(want)) {
-		t.Fatalf("%s on uint8 data differs from int8", n)
-	}
+	testenv.Require(t, tensor.Equal(got[0], shift(want)), "%s on uint8 data differs from int8", n)
 }
 
 func TestConvGeometry(t *testing.T) {

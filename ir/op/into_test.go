@@ -34,18 +34,15 @@ func TestInto(t *testing.T) {
 		compareInto(t, n, want[0], got)
 	}
 	for _, o := range intoOps {
-		if done[o.op] < 15 {
-			t.Errorf("%s: %d were evaluated", o.op.Name, done[o.op])
-		}
+		testenv.Check(t, done[o.op] >= 15, "%s: %d were evaluated", o.op.Name, done[o.op])
 	}
 }
 
 func compareInto(t *testing.T, n *ir.Node, want *tensor.Dense, got []float32) {
 	t.Helper()
 	for i, w := range want.Floats() {
-		if g := float64(got[i]); !(math.Abs(g-w) <= 1e-5*(0.1+math.Abs(w))) {
-			t.Fatalf("%s: element %d is %v, want %v", n, i, g, w)
-		}
+		g := float64(got[i])
+		testenv.Require(t, math.Abs(g-w) <= 1e-5*(0.1+math.Abs(w)), "%s: element %d is %v, want %v", n, i, g, w)
 	}
 }
 
@@ -277,9 +274,7 @@ func TestLSTMInto(t *testing.T) {
 		}
 		n := testenv.Must(g.Add(LSTM, "n", attrs, 3, values...))(t)
 		f := LSTMInto(n, in[1], in[2], in[3])
-		if f == nil {
-			t.Fatalf("%s has no quick form", n)
-		}
+		testenv.Require(t, f != nil, "%s has no quick form", n)
 		want := testenv.Must(n.Op.Eval(n, in))(t)
 		var got [][]float32
 		for _, w := range want {
@@ -287,9 +282,8 @@ func TestLSTMInto(t *testing.T) {
 		}
 		cells := 0
 		f([]*tensor.Dense{in[0], nil, nil, nil, nil, in[5], in[6]}, got, func(c []float32) { cells += len(c) })
-		if cells != seq*batch*dirs*hidden {
-			t.Fatalf("%s: %d cell states were seen, want %d", n, cells, seq*batch*dirs*hidden)
-		}
+		testenv.Require(t, cells == seq*batch*dirs*hidden, "%s: %d cell states were seen, want %d", n, cells,
+			seq*batch*dirs*hidden)
 		for i, w := range want {
 			compareInto(t, n, w, got[i])
 		}

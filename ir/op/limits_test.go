@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -38,9 +39,7 @@ func TestLimits(t *testing.T) {
 	tried := map[*ir.OpDef]bool{}
 	for _, text := range limited {
 		g, err := ir.Parse("graph \"g\" {\n"+text+"\nout \"y\" = %y\n}\n", op.Get)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		testenv.Require(t, err == nil, "%v\n%s", err, text)
 		n := g.Nodes[0]
 		tried[n.Op] = true
 		for _, l := range ir.LimitsOf(n) {
@@ -70,9 +69,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for _, d := range op.All() {
-		if d.Limits != nil && !tried[d] {
-			t.Errorf("%s has limits and is not tried", d.Name)
-		}
+		testenv.Check(t, d.Limits == nil || tried[d], "%s has limits and is not tried", d.Name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -26,8 +27,7 @@ func TestMeant(t *testing.T) {
 		head + "  %b : f32[1,2,3] = Cast(%x) {to=1}\n  out \"a\" = %a\n  out \"b\" = %b\n}\n":              false,
 	} {
 		q := op.Meant(irtest.Parse(t, text).In[0]).Quant
-		if known != (q != nil) || known && (q.ScaleAt(0) != 0.5 || q.ZeroAt(0) != -128) {
-			t.Errorf("%v, want a meaning: %t\n%s", q, known, text)
-		}
+		testenv.Check(t, known == (q != nil) && (!known || q.ScaleAt(0) == 0.5 && q.ZeroAt(0) == -128),
+			"%v, want a meaning: %t\n%s", q, known, text)
 	}
 }

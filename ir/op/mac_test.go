@@ -141,9 +141,8 @@ func TestQuantParamReasons(t *testing.T) {
 		setQ(n.Out[0], ir.PerTensor(0.05, 0))
 		c.change(n)
 		_, why := ConvQuantParams(n)
-		if (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
-			t.Errorf("reason %q, want %q", why, c.want)
-		}
+		testenv.Check(t, (why == "") == (c.want == "") && strings.Contains(why, c.want), "reason %q, want %q", why,
+			c.want)
 	}
 }
 
@@ -195,9 +194,8 @@ func TestPoolingQuantised(t *testing.T) {
 func TestPoolingRequantised(t *testing.T) {
 	n := node(t, "GlobalAveragePool", nil, 1, ir.T(tensor.I8, 1, 1, 2, 2).WithQuant(tensor.I8, ir.PerTensor(0.5, 1)))
 	setQ(n.Out[0], ir.PerTensor(0.25, -3))
-	if _, _, why := PoolQuantClamp(n); !strings.Contains(why, "differ in scale") {
-		t.Errorf("reason %q", why)
-	}
+	_, _, why := PoolQuantClamp(n)
+	testenv.Check(t, strings.Contains(why, "differ in scale"), "reason %q", why)
 	y := testenv.Must(ir.EvalNode(n, []*tensor.Dense{tensor.Of([]int{1, 1, 2, 2}, []int8{1, 2, 3, 5})}))(t)
 	// (0+1+2+4)*0.5/4 = 0.875; /0.25 = 3.5, away from zero 4; -3
 	testenv.Equal(t, y[0].Int(0), 1)
@@ -232,9 +230,8 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 		setQ(n.Out[0], yq)
 		setQ(n.Out[1], yq)
 		setQ(n.Out[2], ir.PerTensor(1.0/2048, 0))
-		if _, why := QLSTMParams(n); why != "" {
-			t.Fatal(why)
-		}
+		_, why := QLSTMParams(n)
+		testenv.Require(t, why == "", "%v", why)
 		out := testenv.Must(ir.EvalNode(n, []*tensor.Dense{data, w, rec, b}))(t)
 		return out, n
 	}
@@ -249,9 +246,8 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 	}
 	flip := func(d *tensor.Dense) *tensor.Dense { return tensor.Of(d.Shape, reverseRows(d.Data.([]int8), steps)) }
 	back, _ := run("reverse", flip(data))
-	if !tensor.Equal(flip(back[0]), fwd[0]) || !tensor.Equal(back[2], fwd[2]) {
-		t.Error("reverse on reversed data is not forward")
-	}
+	testenv.Check(t, tensor.Equal(flip(back[0]), fwd[0]) && tensor.Equal(back[2], fwd[2]),
+		"reverse on reversed data is not forward")
 }
 
 // TestMoveQuantised: where data movement makes elements, they stand for the

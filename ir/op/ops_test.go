@@ -20,18 +20,11 @@ import (
 
 func TestDefinitionsAreComplete(t *testing.T) {
 	for _, d := range op.All() {
-		if d.Doc == "" || strings.Contains(d.Doc, "\n") {
-			t.Errorf("%s: Doc must be one line, is %q", d.Name, d.Doc)
-		}
-		if d.Infer == nil {
-			t.Errorf("%s has no Infer", d.Name)
-		}
-		if d.Eval == nil {
-			t.Errorf("%s has no Eval", d.Name)
-		}
-		if d.Quant == ir.QInt && d.EvalQ == nil {
-			t.Errorf("%s computes on integers but has no EvalQ", d.Name)
-		}
+		testenv.Check(t, d.Doc != "" && !strings.Contains(d.Doc, "\n"), "%s: Doc must be one line, is %q", d.Name,
+			d.Doc)
+		testenv.Check(t, d.Infer != nil, "%s has no Infer", d.Name)
+		testenv.Check(t, d.Eval != nil, "%s has no Eval", d.Name)
+		testenv.Check(t, d.Quant != ir.QInt || d.EvalQ != nil, "%s computes on integers but has no EvalQ", d.Name)
 		seen := map[string]bool{}
 		for _, a := range d.Attrs {
 			if seen[a.Name] {

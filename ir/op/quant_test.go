@@ -26,9 +26,7 @@ type operand struct {
 func evalQ(t testing.TB, name string, attrs ir.Attrs, out ir.Type, in ...operand) *tensor.Dense {
 	t.Helper()
 	d, err := tryQ(name, attrs, out, in...)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", name, err)
 	return d
 }
 
@@ -370,8 +368,6 @@ func TestActRange(t *testing.T) {
 	} {
 		n := &ir.Node{Op: op.Add, Attrs: c.attrs}
 		lo, hi := op.ActRange(n, ir.Type{DType: c.dt, Quant: ir.PerTensor(c.scale, c.zero)})
-		if lo != c.lo || hi != c.hi {
-			t.Errorf("%+v: got [%d, %d]", c, lo, hi)
-		}
+		testenv.Check(t, lo == c.lo && hi == c.hi, "%+v: got [%d, %d]", c, lo, hi)
 	}
 }

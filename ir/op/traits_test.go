@@ -38,10 +38,8 @@ func TestTraits(t *testing.T) {
 				t.Errorf("%s is marked Finite, and %g at %g", d.Name, y, v)
 			}
 		}
-		if d.NonNegative == negative && d.Quant == ir.QFloat {
-			t.Errorf("%s: NonNegative is %v, and the function has negative results: %v", d.Name, d.NonNegative,
-				negative)
-		}
+		testenv.Check(t, d.NonNegative != negative || d.Quant != ir.QFloat,
+			"%s: NonNegative is %v, and the function has negative results: %v", d.Name, d.NonNegative, negative)
 		if d.Quant != ir.QInt {
 			compare(t, d, "Homogeneous", d.Homogeneous, homogeneous(n, x) && homogeneous(other, x))
 		}
@@ -82,9 +80,8 @@ func checkOutQuant(t *testing.T, n *ir.Node) {
 		lo, hi := dt.IntRange()
 		first, last := stands(q, lo)-float64(q.Scale[0]), stands(q, hi)+float64(q.Scale[0])
 		least, most := d.Scalar(n, -1e4), d.Scalar(n, 1e4)
-		if least < first || most > last || most < 0.99*last {
-			t.Errorf("%s gives %g to %g, its %s holds %g to %g", d.Name, least, most, dt, first, last)
-		}
+		testenv.Check(t, !(least < first) && !(most > last) && !(most < 0.99*last),
+			"%s gives %g to %g, its %s holds %g to %g", d.Name, least, most, dt, first, last)
 	}
 }
 
@@ -120,9 +117,7 @@ func TestPairTraits(t *testing.T) {
 			compare(t, d, "Spread", d.Spread, m.spread)
 		}
 	}
-	if seen < 10 {
-		t.Errorf("%d operators of two operands", seen)
-	}
+	testenv.Check(t, seen >= 10, "%d operators of two operands", seen)
 }
 
 // operands are numbers that a function of two is measured on.
@@ -190,17 +185,13 @@ func TestManyTraits(t *testing.T) {
 		compare(t, d, "Finite", d.Finite, m.finite && !pools)
 		compare(t, d, "Spread", d.Spread, m.spread)
 	}
-	if seen < 16 {
-		t.Errorf("%d pools and reductions", seen)
-	}
+	testenv.Check(t, seen >= 16, "%d pools and reductions", seen)
 }
 
 // compare reports a trait that says something else than what the operator does.
 func compare[T comparable](t *testing.T, d *ir.OpDef, trait string, says, does T) {
 	t.Helper()
-	if says != does {
-		t.Errorf("%s: %s is %v, and what it computes: %v", d.Name, trait, says, does)
-	}
+	testenv.Check(t, says == does, "%s: %s is %v, and what it computes: %v", d.Name, trait, says, does)
 }
 
 func measureMany(at func(v ...float64) float64) measured {

@@ -60,21 +60,18 @@ func TestManager(t *testing.T) {
 	}
 	checked := 0
 	m.Check = func(p *pass.Pass, before, after *ir.Graph) error {
-		if p.Name == "merge" && (len(before.Nodes) != 2 || len(after.Nodes) != 1) {
-			t.Errorf("Check saw %d and %d nodes", len(before.Nodes), len(after.Nodes))
-		}
+		testenv.Check(t, p.Name != "merge" || len(before.Nodes) == 2 && len(after.Nodes) == 1,
+			"Check saw %d and %d nodes", len(before.Nodes), len(after.Nodes))
 		checked++
 		return nil
 	}
 	var c pass.Ctx
 	g := parse(t, two)
 	testenv.OK(t, m.Run(&c, g))
-	if s := strings.Join(steps, " "); s != "00-import:2 01-none:2 02-merge:1" || checked != 2 {
-		t.Errorf("steps %s, %d checks", s, checked)
-	}
-	if len(c.Rewrites) != 1 || c.Rewrites[0].Pass != "merge" || c.Rewrites[0].From[0] != "Relu_7" {
-		t.Errorf("rewrites %v", c.Rewrites)
-	}
+	s := strings.Join(steps, " ")
+	testenv.Check(t, s == "00-import:2 01-none:2 02-merge:1" && checked == 2, "steps %s, %d checks", s, checked)
+	testenv.Check(t, len(c.Rewrites) == 1 && c.Rewrites[0].Pass == "merge" && c.Rewrites[0].From[0] == "Relu_7",
+		"rewrites %v", c.Rewrites)
 	m = pass.Manager{Passes: list[:2], Off: map[string]bool{"merge": true}}
 	g = parse(t, two)
 	if err := m.Run(&c, g); err != nil || len(g.Nodes) != 2 {
@@ -96,12 +93,10 @@ func TestFaults(t *testing.T) {
 		m := pass.Manager{Passes: ps}
 		err = m.Run(&pass.Ctx{}, parse(t, two))
 		var b *pass.Bug
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errors.As(err, &b) != c.bug {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if c.bug && len(b.Before.Verify()) > 0 {
-			t.Errorf("%s: the graph kept for the report is broken too", c.name)
-		}
+		testenv.Check(t, err != nil && strings.HasPrefix(err.Error(), c.want) && errors.As(err, &b) == c.bug,
+			"%s: %v", c.name, err)
+		testenv.Check(t, !c.bug || len(b.Before.Verify()) <= 0, "%s: the graph kept for the report is broken too",
+			c.name)
 	}
 	m := pass.Manager{Passes: list, Off: map[string]bool{"fails": true}}
 	testenv.Refused(t, m.Run(&pass.Ctx{}, parse(t, two)), "cannot be switched off")

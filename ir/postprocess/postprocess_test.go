@@ -222,16 +222,14 @@ func TestPlain(t *testing.T) {
 			continue
 		}
 		got := b.Of(outs)
-		if len(got) != len(want) {
-			t.Fatalf("coding %d: %d boxes, want %d\n%+v\n%+v", b.Coding, len(got), len(want), got, want)
-		}
+		testenv.Require(t, len(got) == len(want), "coding %d: %d boxes, want %d\n%+v\n%+v", b.Coding, len(got),
+			len(want), got, want)
 		compared++
 		for i, w := range want {
 			g := got[i]
 			boxes++
-			if g.Label != w.label || g.Cell != w.cell || math.Abs(float64(g.Score)-w.score) > 1e-6 {
-				t.Fatalf("coding %d, box %d: %+v, want %+v", b.Coding, i, g, w)
-			}
+			testenv.Require(t, g.Label == w.label && g.Cell == w.cell && !(math.Abs(float64(g.Score)-w.score) > 1e-6),
+				"coding %d, box %d: %+v, want %+v", b.Coding, i, g, w)
 			for k, x := range []float32{g.X0, g.Y0, g.X1, g.Y1} {
 				most := []float64{64, 48}[k%2]
 				y := min(max(w.at[k], 0), most)
@@ -241,9 +239,8 @@ func TestPlain(t *testing.T) {
 			}
 		}
 	}
-	if compared < n/2 || boxes < n {
-		t.Errorf("%d of %d draws compared, with %d boxes: too few to say anything", compared, n, boxes)
-	}
+	testenv.Check(t, compared >= n/2 && boxes >= n, "%d of %d draws compared, with %d boxes: too few to say anything",
+		compared, n, boxes)
 }
 
 // TestOdd: numbers that are none never become boxes, whatever the coding; nothing gives
@@ -268,18 +265,15 @@ func TestOdd(t *testing.T) {
 				o[i] = odd[0]
 			}
 		}
-		if got := b.Of(outs); len(got) != 0 {
-			t.Fatalf("coding %d: %d boxes of NaN", b.Coding, len(got))
-		}
+		got := b.Of(outs)
+		testenv.Require(t, len(got) == 0, "coding %d: %d boxes of NaN", b.Coding, len(got))
 	}
 }
 
 // sound fails unless boxes are within their bounds, the best first.
 func sound(t *testing.T, b *postprocess.Boxes, got []postprocess.Box) {
 	t.Helper()
-	if len(got) > b.Most {
-		t.Fatalf("%d boxes, at most %d", len(got), b.Most)
-	}
+	testenv.Require(t, len(got) <= b.Most, "%d boxes, at most %d", len(got), b.Most)
 	for i, x := range got {
 		if !(x.Score >= b.Least(x.Label)) || !(x.X0 >= 0 && x.X1 <= 64 && x.Y0 >= 0 && x.Y1 <= 48) || x.Label < 0 ||
 			x.Label >= b.Labels() || i > 0 && x.Score > got[i-1].Score {
@@ -301,9 +295,7 @@ func TestTies(t *testing.T) {
 		out = append(out, x, 0, x+10, 10, 0.75)
 	}
 	got := b.Of([][]float32{out})
-	if len(got) != 2 || got[0].Cell != 0 || got[1].Cell != 2 {
-		t.Errorf("%+v", got)
-	}
+	testenv.Check(t, len(got) == 2 && got[0].Cell == 0 && got[1].Cell == 2, "%+v", got)
 	out[24] = 0.875 // the last one is the best
 	if got := b.Of([][]float32{out}); len(got) != 2 || got[0].Cell != 4 || got[1].Cell != 0 {
 		t.Errorf("%+v", got)
@@ -318,15 +310,12 @@ func TestExp(t *testing.T) {
 		ulp := math.Exp2(math.Floor(math.Log2(want)) - 23)
 		worst = max(worst, math.Abs(float64(postprocess.Exp(float32(x)))-want)/ulp)
 	}
-	if worst > 3 {
-		t.Errorf("%.2f units in the last place", worst)
-	}
+	testenv.Check(t, !(worst > 3), "%.2f units in the last place", worst)
 	for _, x := range []float64{math.NaN(), math.Inf(-1), -1e9} {
 		testenv.Equal(t, postprocess.Exp(float32(x)), postprocess.Exp(-87), "e^%v", x)
 	}
-	if postprocess.Sigmoid(float32(math.NaN())) != 0 || postprocess.Sigmoid(float32(math.Inf(1))) != 1 {
-		t.Error("sigmoid of what is no number")
-	}
+	testenv.Check(t, postprocess.Sigmoid(float32(math.NaN())) == 0 && postprocess.Sigmoid(float32(math.Inf(1))) == 1,
+		"sigmoid of what is no number")
 }
 
 // TestClasses: the best first, ties by number, thresholds by class, NaN never.
@@ -338,9 +327,8 @@ func TestClasses(t *testing.T) {
 	c = postprocess.Classes{Count: 3, Top: 3, Scores: postprocess.SoftmaxOf, Threshold: []float32{0.2}}
 	got = c.Of([]float32{1, 2, -3})
 	sum := math.Exp(1) + math.Exp(2) + math.Exp(-3)
-	if len(got) != 2 || math.Abs(float64(got[0].Score)-math.Exp(2)/sum) > 1e-6 || got[1].Label != 0 {
-		t.Errorf("%v", got)
-	}
+	testenv.Check(t, len(got) == 2 && !(math.Abs(float64(got[0].Score)-math.Exp(2)/sum) > 1e-6) && got[1].Label == 0,
+		"%v", got)
 }
 
 // TestKeywords: what is heard is what means over the window say, worked out anew each
@@ -375,18 +363,15 @@ func TestKeywords(t *testing.T) {
 				want = -1
 			}
 			quiet = max(quiet-1, 0)
-			if got.Label != want || want >= 0 && math.Abs(float64(got.Score)-mean) > 1e-6 {
-				t.Fatalf("%+v: run %d: %v, want %d (%v)", k, len(runs), got, want, mean)
-			}
+			testenv.Require(t, got.Label == want && (want < 0 || !(math.Abs(float64(got.Score)-mean) > 1e-6)),
+				"%+v: run %d: %v, want %d (%v)", k, len(runs), got, want, mean)
 			if want >= 0 {
 				heard++
 				quiet = k.Quiet
 			}
 		}
 	}
-	if heard < 100 {
-		t.Errorf("heard %d: too few to say anything", heard)
-	}
+	testenv.Check(t, heard >= 100, "heard %d: too few to say anything", heard)
 }
 
 // TestPriors: sizes and middles of generated prior boxes.

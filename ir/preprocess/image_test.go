@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/preprocess"
 )
 
@@ -33,9 +34,8 @@ func TestBilinear(t *testing.T) {
 				py := position(y, m.Crop.Height, m.At.Height) + float64(m.Crop.Y)
 				want = 40 + 2*px + 3*py + float64(5*(i%3))
 			}
-			if math.Abs(float64(g)-want) > 0.55 {
-				t.Fatalf("%+v: pixel %d,%d is %d, want %g", m, x, y, g, want)
-			}
+			testenv.Require(t, !(math.Abs(float64(g)-want) > 0.55), "%+v: pixel %d,%d is %d, want %g", m, x, y, g,
+				want)
 		}
 	}
 }
@@ -65,9 +65,7 @@ func TestSameSize(t *testing.T) {
 				Nearest:   r.IntN(2) == 0,
 			}
 			m.Place(preprocess.Resize(mode))
-			if !slices.Equal(m.Pixels(frame), frame) {
-				t.Fatalf("%+v changes pixels", m)
-			}
+			testenv.Require(t, slices.Equal(m.Pixels(frame), frame), "%+v changes pixels", m)
 		}
 	}
 }
@@ -89,9 +87,7 @@ func TestPlace(t *testing.T) {
 			}
 		}
 		m.Place(preprocess.Fit)
-		if m.At.Width != m.OutWidth && m.At.Height != m.OutHeight {
-			t.Fatalf("%+v: bars on all sides", m)
-		}
+		testenv.Require(t, m.At.Width == m.OutWidth || m.At.Height == m.OutHeight, "%+v: bars on all sides", m)
 	}
 }
 
@@ -117,9 +113,7 @@ func TestFormats(t *testing.T) {
 		for i, name := range preprocess.Formats() {
 			f, full := preprocess.Format(i), r.IntN(2) == 0
 			frame := preprocess.Encode(rgb, w, h, f, full)
-			if len(frame) != h*f.RowBytes(w) {
-				t.Fatalf("%s: %d bytes for %d x %d", name, len(frame), w, h)
-			}
+			testenv.Require(t, len(frame) == h*f.RowBytes(w), "%s: %d bytes for %d x %d", name, len(frame), w, h)
 			m := &preprocess.Image{
 				Format:    f,
 				FullRange: full,

@@ -45,12 +45,9 @@ func roundTrip(t testing.TB, p *program.Program) {
 	t.Helper()
 	text := p.String()
 	back, err := program.Parse(text)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	if d := cmp.Diff(p, back, cmpopts.EquateEmpty()); d != "" {
-		t.Fatalf("read back (-want +got):\n%s\n%s", d, text)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, text)
+	d := cmp.Diff(p, back, cmpopts.EquateEmpty())
+	testenv.Require(t, d == "", "read back (-want +got):\n%s\n%s", d, text)
 	if again := back.String(); again != text {
 		t.Fatalf("printed again:\n%s", cmp.Diff(text, again))
 	}
@@ -274,9 +271,7 @@ func random(seed uint64) *program.Program {
 func TestRandomText(t *testing.T) {
 	for seed := range uint64(150) {
 		roundTrip(t, random(seed))
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		testenv.Require(t, !t.Failed(), "seed %d", seed)
 	}
 }
 
@@ -297,19 +292,14 @@ func FuzzParse(f *testing.F) {
 		p, err := program.Parse(src)
 		if err != nil {
 			var e *syntax.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("%T: %v", err, err)
-			}
+			testenv.Require(t, errors.As(err, &e), "%T: %v", err, err)
 			return
 		}
 		text := p.String()
 		back, err := program.Parse(text)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if d := cmp.Diff(text, back.String()); d != "" {
-			t.Fatal(d)
-		}
+		testenv.Require(t, err == nil, "%v\n%s", err, text)
+		d := cmp.Diff(text, back.String())
+		testenv.Require(t, d == "", "%v", d)
 		_ = p.Verify()
 	})
 }

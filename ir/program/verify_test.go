@@ -63,9 +63,7 @@ func TestVerifyIndices(t *testing.T) {
 		})
 	}
 	for _, s := range index {
-		if !seen[s] {
-			t.Errorf("no program has an index %s", s)
-		}
+		testenv.Check(t, seen[s], "no program has an index %s", s)
 	}
 }
 

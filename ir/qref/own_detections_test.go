@@ -135,14 +135,10 @@ func TestDetect(t *testing.T) {
 	for range testenv.Count(t, 3000) {
 		p, boxes, scores, anchors := drawnDetections(r)
 		have, want := Detect(p, boxes, scores, anchors), definedDetections(p, boxes, scores, anchors)
-		if !have.same(want) {
-			t.Fatalf("%+v\n%v\nwant\n%v", p, have, want)
-		}
+		testenv.Require(t, have.same(want), "%+v\n%v\nwant\n%v", p, have, want)
 		found += int(have.Count)
 	}
-	if found == 0 {
-		t.Error("nothing was detected")
-	}
+	testenv.Check(t, found != 0, "nothing was detected")
 }
 
 // TestExp64: at most two units in the last place off.
@@ -157,14 +153,10 @@ func TestExp64(t *testing.T) {
 		have, want := Exp64(x), math.Exp(x)
 		worst = max(worst, math.Abs(have-want)/(math.Nextafter(want, math.Inf(1))-want))
 	}
-	if worst > 2 {
-		t.Errorf("off by %g units", worst)
-	}
+	testenv.Check(t, !(worst > 2), "off by %g units", worst)
 	for x, want := range map[float64]float64{math.Inf(1): math.Inf(1), math.Inf(-1): 0, -800: 0, 709.9: math.Inf(1),
 		0: 1} {
 		testenv.Equal(t, Exp64(x), want, "of %g it", x)
 	}
-	if !math.IsNaN(Exp64(math.NaN())) {
-		t.Error("of NaN it is a number")
-	}
+	testenv.Check(t, math.IsNaN(Exp64(math.NaN())), "of NaN it is a number")
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestFFT compares transforms with the sums that define them, in float64: the error is
@@ -32,9 +34,8 @@ func TestFFT(t *testing.T) {
 			}
 			worst = max(worst, math.Hypot(re-float64(y[2*k]), im-float64(y[2*k+1])))
 		}
-		if bound := FFTError(n) * math.Sqrt(float64(n)*norm); !(worst <= bound) {
-			t.Errorf("length %d: off by %g, want at most %g", n, worst, bound)
-		}
+		bound := FFTError(n) * math.Sqrt(float64(n)*norm)
+		testenv.Check(t, worst <= bound, "length %d: off by %g, want at most %g", n, worst, bound)
 	}
 }
 
@@ -76,8 +77,7 @@ func TestFixedFFT(t *testing.T) {
 			worst = max(worst, math.Hypot(re-float64(y[2*k]), im-float64(y[2*k+1])))
 		}
 		part, units := FixedFFTError(n)
-		if bound := part*math.Sqrt(float64(n)*norm) + units*float64(f.Unit); !(worst <= bound) {
-			t.Errorf("length %d: off by %g, want at most %g", n, worst, bound)
-		}
+		bound := part*math.Sqrt(float64(n)*norm) + units*float64(f.Unit)
+		testenv.Check(t, worst <= bound, "length %d: off by %g, want at most %g", n, worst, bound)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // The references as kernels use them are held against C by lower/kerneltest. These tests are of what builders promise,
@@ -80,9 +81,7 @@ func TestNormS8(t *testing.T) {
 			bias = nil
 		}
 		m, ok := NewNorm(n, epsilon, in, out, scale, bias)
-		if !ok {
-			t.Fatalf("no constants for %d values, epsilon %g, %+v to %+v", n, epsilon, in, out)
-		}
+		testenv.Require(t, ok, "no constants for %d values, epsilon %g, %+v to %+v", n, epsilon, in, out)
 		p := LayerNormParams{Norm: m.Fixed, Rows: int32(rows), Len: int32(n), Center: int32(r.IntN(2)), Zero: in.Zero}
 		x := randS8(r, int32(rows*n))
 		if r.IntN(5) == 0 { // variance 0
@@ -115,9 +114,7 @@ func TestNormFarOutside(t *testing.T) {
 		n, out := int(between(r, 2, 40)), QP{Scale: float32(math.Ldexp(1, -int(between(r, 14, 60))))}
 		scale, bias, x := randF64(r, int32(n)), randF64(r, int32(n)), randS8(r, int32(n))
 		m, ok := NewNorm(n, 1e-5, QP{Scale: 0.1}, out, scale, bias)
-		if !ok {
-			t.Fatalf("no constants for %d values, %+v", n, out)
-		}
+		testenv.Require(t, ok, "no constants for %d values, %+v", n, out)
 		y := make([]int8, n)
 		LayerNorm(&LayerNormParams{Norm: m.Fixed, Rows: 1, Len: int32(n), Center: 1}, m, x, y)
 		mean, square := 0.0, 0.0
@@ -174,9 +171,8 @@ func (c *normCase) near(t *testing.T, m *Norm, x, y []int8, channel func(i int) 
 		bound := math.Abs(v)*most*1.1/(1<<15) + 130/math.Exp2(float64(m.Fixed.Shift)) + 1e-9
 		lo := roundAway(w-bound, c.out.Zero, -128, 127)
 		hi := roundAway(w+bound, c.out.Zero, -128, 127)
-		if int32(got) < lo || int32(got) > hi {
-			t.Fatalf("element %d is %d, want %g + %d, bound %g\n%+v", i, got, w, c.out.Zero, bound, m.Fixed)
-		}
+		testenv.Require(t, int32(got) >= lo && int32(got) <= hi, "element %d is %d, want %g + %d, bound %g\n%+v", i,
+			got, w, c.out.Zero, bound, m.Fixed)
 	}
 }
 
@@ -212,9 +208,7 @@ func TestBuildSum(t *testing.T) {
 		_, ok := BuildSum(func(q int32) float64 { return a.Real(q) / float64(a.Scale) },
 			func(q int32) float64 { return -b.Real(q) / float64(a.Scale) }, 0, 1,
 			func(x, y int32) int32 { return boolInt(a.Real(x) > b.Real(y)) })
-		if !ok {
-			t.Errorf("no tables for %+v > %+v", a, b)
-		}
+		testenv.Check(t, ok, "no tables for %+v > %+v", a, b)
 		o = QP{max(a.Scale, b.Scale) * 1.5, 3}
 		add := &AddParams{Offset1: -a.Zero, Offset2: -b.Zero, OutputOffset: o.Zero, ActMin: -128, ActMax: 127,
 			Scales: fixp.NewAddScales(a.Scale, b.Scale, o.Scale)}
@@ -278,9 +272,7 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	if found < cases*9/10 {
-		t.Errorf("lines for %d of %d functions", found, cases)
-	}
+	testenv.Check(t, found >= cases*9/10, "lines for %d of %d functions", found, cases)
 }
 
 // TestCurve bounds the distance of interpolated functions from smooth ones.
@@ -295,8 +287,6 @@ func TestCurve(t *testing.T) {
 		for v := math.MinInt16; v <= math.MaxInt16; v++ {
 			worst = max(worst, math.Abs(float64(c.At(int16(v)))-min(f(float64(v)), math.MaxInt16)))
 		}
-		if worst > 2 {
-			t.Errorf("%s is %v steps off", name, worst)
-		}
+		testenv.Check(t, !(worst > 2), "%s is %v steps off", name, worst)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestBytes: the memory image is little-endian, a byte for each small element,
@@ -30,9 +32,8 @@ func TestBytes(t *testing.T) {
 		{New(F16, []int{2}), []byte{0, 0, 0, 0}},
 		{New(F32, []int{0}), []byte{}},
 	} {
-		if got := c.d.Bytes(); !bytes.Equal(got, c.want) {
-			t.Errorf("%s%v: % x, want % x", c.d.DType, c.d.Shape, got, c.want)
-		}
+		got := c.d.Bytes()
+		testenv.Check(t, bytes.Equal(got, c.want), "%s%v: % x, want % x", c.d.DType, c.d.Shape, got, c.want)
 		back, err := FromBytes(c.d.DType, c.d.Shape, c.want)
 		if err != nil || !Equal(back, c.d) {
 			t.Errorf("%s%v reads back as %v, %v", c.d.DType, c.d.Shape, back, err)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // numbers are n of all sizes, odd ones among them.
@@ -45,9 +47,8 @@ func TestNarrow(t *testing.T) {
 // sameSingle wants the same bits; numbers that are none are all alike.
 func sameSingle(t *testing.T, what string, got, want float32) {
 	t.Helper()
-	if math.Float32bits(got) != math.Float32bits(want) && (got == got || want == want) {
-		t.Fatalf("width %d: %s gives %v, want %v", width, what, got, want)
-	}
+	testenv.Require(t, math.Float32bits(got) == math.Float32bits(want) || got != got && want != want,
+		"width %d: %s gives %v, want %v", width, what, got, want)
 }
 
 // TestQuantise: int8 of every length, with odd scales and zero points, and the reals of

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPieces: values are those of the polynomials, to the bit, for every length, on the borders
@@ -30,9 +32,8 @@ func TestPieces(t *testing.T) {
 				ended++
 			}
 			got := make([]float32, n)
-			if done := Pieces(x, got, parts, 4); done != want {
-				t.Fatalf("%v: %d have their values, want %d", x, done, want)
-			}
+			done := Pieces(x, got, parts, 4)
+			testenv.Require(t, done == want, "%v: %d have their values, want %d", x, done, want)
 			for i, v := range x[:want] {
 				k := math.Floor(float64(v) * 4)
 				u, p := float32(float64(v)*4-k), parts[int(k)+16]
@@ -46,9 +47,7 @@ func TestPieces(t *testing.T) {
 				t.Fatalf("in place: %v, want %v", x[:done], got[:want])
 			}
 		}
-		if ended < 20 {
-			t.Errorf("%d of 200 end early", ended)
-		}
+		testenv.Check(t, ended >= 20, "%d of 200 end early", ended)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // eachLength calls f for numbers of every length, odd ones among x, and every width.
@@ -33,9 +35,8 @@ func TestAccumulate(t *testing.T) {
 		}
 		Accumulate(x, sums)
 		for i, w := range want {
-			if math.Float64bits(sums[i]) != math.Float64bits(w) && w == w {
-				t.Fatalf("width %d: sum %d is %v, want %v", width, i, sums[i], w)
-			}
+			testenv.Require(t, math.Float64bits(sums[i]) == math.Float64bits(w) || w != w,
+				"width %d: sum %d is %v, want %v", width, i, sums[i], w)
 		}
 	})
 }
@@ -53,9 +54,8 @@ func TestExtent(t *testing.T) {
 			}
 		}
 		l, h, o := Extent(x)
-		if l != lo || h != hi || o != odd || l == 0 && math.Signbit(float64(l)) {
-			t.Fatalf("width %d: %v to %v, odd %v; want %v to %v, %v of %v", width, l, h, o, lo, hi, odd, x)
-		}
+		testenv.Require(t, l == lo && h == hi && o == odd && (l != 0 || !math.Signbit(float64(l))),
+			"width %d: %v to %v, odd %v; want %v to %v, %v of %v", width, l, h, o, lo, hi, odd, x)
 	})
 }
 
@@ -83,13 +83,10 @@ func TestBins(t *testing.T) {
 			if v == 0 {
 				zeros++
 			}
-			if w := int32(math.Floor(float64(min(max(v, -1), 1.5)) * 64)); at[i] != w {
-				t.Fatalf("width %d: %v is in bin %d, want %d", width, v, at[i], w)
-			}
+			w := int32(math.Floor(float64(min(max(v, -1), 1.5)) * 64))
+			testenv.Require(t, at[i] == w, "width %d: %v is in bin %d, want %d", width, v, at[i], w)
 		}
-		if got != zeros {
-			t.Fatalf("width %d: %d zeros, want %d", width, got, zeros)
-		}
+		testenv.Require(t, got == zeros, "width %d: %d zeros, want %d", width, got, zeros)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // each calls f for every width that this processor has, and for none.
@@ -40,9 +42,8 @@ func random(r *rand.Rand, n int) []float64 {
 func same(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
-		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			t.Fatalf("width %d: %s: element %d is %v, want %v", width, what, i, got[i], want[i])
-		}
+		testenv.Require(t, math.Float64bits(got[i]) == math.Float64bits(want[i]),
+			"width %d: %s: element %d is %v, want %v", width, what, i, got[i], want[i])
 	}
 }
 
@@ -99,9 +100,8 @@ func TestDot(t *testing.T) {
 func TestProduct(t *testing.T) {
 	each(t, func(t *testing.T) {
 		if width == 0 {
-			if _, ok := Pack(false, 1, 1, 1, []float64{1}, 1); ok {
-				t.Error("there is no assembly, and yet a product")
-			}
+			_, ok := Pack(false, 1, 1, 1, []float64{1}, 1)
+			testenv.Check(t, !ok, "there is no assembly, and yet a product")
 			return
 		}
 		r := rand.New(rand.NewPCG(3, 4))
@@ -131,9 +131,7 @@ func TestProduct(t *testing.T) {
 				}
 			}
 			left, _ := Pack(trans, m, k, 0.5, a, lda)
-			if !left.AddTo(n, b, ldb, c, ldc, serial) {
-				t.Fatal("refused")
-			}
+			testenv.Require(t, left.AddTo(n, b, ldb, c, ldc, serial), "refused")
 			same(t, "product", c, want)
 			for i := range left.data { // what the next one must not see
 				left.data[i] = math.NaN()
@@ -159,9 +157,8 @@ func TestZeros(t *testing.T) {
 		} {
 			left, _ := Pack(false, 1, 2, 1, []float64{x.zero, 1}, 2)
 			c := []float64{x.c}
-			if left.AddTo(1, []float64{x.b, 3}, 1, c, 1, serial) == x.refused {
-				t.Errorf("%v: refused %v", x, !x.refused)
-			}
+			testenv.Check(t, left.AddTo(1, []float64{x.b, 3}, 1, c, 1, serial) != x.refused, "%v: refused %v", x,
+				!x.refused)
 			if c[0] == c[0] || x.want == x.want {
 				same(t, "result", c, []float64{x.want})
 			}

@@ -50,9 +50,8 @@ func auto(t *testing.T, o align.Options) map[string]align.Row {
 	o.Mode = option.AlignAuto
 	p, r := padded(t, g, o)
 	in := irtest.Inputs(g, 5)
-	if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, 1, irtest.DefaultTol); err != nil {
-		t.Error(err)
-	}
+	err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, 1, irtest.DefaultTol)
+	testenv.Check(t, err == nil, "%v", err)
 	m := map[string]align.Row{}
 	for _, w := range r.Rows {
 		m[w.Node+" "+w.Constraint] = w

@@ -73,9 +73,8 @@ func TestONNXRuntime(t *testing.T) {
 // difference is the largest one, relative where values exceed 1.
 func difference(t *testing.T, x, y *tensor.Dense) float64 {
 	t.Helper()
-	if fmt.Sprint(x.DType, x.Shape) != fmt.Sprint(y.DType, y.Shape) {
-		t.Fatalf("%s%v, was %s%v", y.DType, y.Shape, x.DType, x.Shape)
-	}
+	testenv.Require(t, fmt.Sprint(x.DType, x.Shape) == fmt.Sprint(y.DType, y.Shape), "%s%v, was %s%v", y.DType,
+		y.Shape, x.DType, x.Shape)
 	worst, top := 0.0, 1.0
 	for i := range x.Len() {
 		a, b := x.Float(i), y.Float(i)

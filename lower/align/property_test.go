@@ -22,9 +22,7 @@ func padded(t *testing.T, g *ir.Graph, o align.Options) (*ir.Graph, *align.Resul
 	t.Helper()
 	p := g.Clone()
 	r, err := align.Run(p, o)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, g)
-	}
+	testenv.Require(t, err == nil, "%v in\n%s", err, g)
 	irtest.Verify(t, p)
 	for i, v := range p.Out {
 		if !v.Type.Equal(g.Out[i].Type) {
@@ -32,12 +30,10 @@ func padded(t *testing.T, g *ir.Graph, o align.Options) (*ir.Graph, *align.Resul
 		}
 	}
 	for _, w := range r.Rows {
-		if w.Status == align.Patched && w.Target%4 != 0 && o.Mode == option.AlignAlways {
-			t.Errorf("patched to no multiple of four: %s", &w)
-		}
-		if w.Status == align.Locked && (w.Reason == "" || w.Code == "") {
-			t.Errorf("locked without a reason: %s", &w)
-		}
+		testenv.Check(t, w.Status != align.Patched || w.Target%4 == 0 || o.Mode != option.AlignAlways,
+			"patched to no multiple of four: %s", &w)
+		testenv.Check(t, w.Status != align.Locked || w.Reason != "" && w.Code != "", "locked without a reason: %s",
+			&w)
 	}
 	return p, r
 }
@@ -57,9 +53,7 @@ func TestRandomFloat(t *testing.T) {
 			t.Fatalf("seed %d: %v\nbefore\n%s\nafter\n%s", seed, err, g, p)
 		}
 	}
-	if total < 500 {
-		t.Errorf("only %d rows were patched", total)
-	}
+	testenv.Check(t, total >= 500, "only %d rows were patched", total)
 }
 
 // TestRandomInt8 pads graphs on integers: every bit stays.
@@ -92,7 +86,5 @@ func TestRandomInt8(t *testing.T) {
 			}
 		}
 	}
-	if total < 500 {
-		t.Errorf("only %d rows were patched", total)
-	}
+	testenv.Check(t, total >= 500, "only %d rows were patched", total)
 }

@@ -74,9 +74,7 @@ PW2      | Conv          | output_channels | 6       | 8      | PATCHED
 Expand   | Conv          | input_channels  | 6       | 8      | PATCHED
 Expand   | Conv          | output_channels | 10      | 12     | PATCHED
 StemConv | Conv          | input_channels  | 3       | 4      | LOCKED`)
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	testenv.Check(t, got == want, "got\n%s\nwant\n%s", got, want)
 }
 
 func TestPadInput(t *testing.T) {
@@ -136,14 +134,11 @@ func TestReasons(t *testing.T) {
 		for _, w := range r.Rows {
 			if w.Node == "Expand" && w.Constraint == "output_channels" {
 				found = true
-				if w.Status != align.Locked || w.Code != c.code || !strings.Contains(w.Reason, c.says) {
-					t.Errorf("%s: %s, want %s: %s", c.name, &w, c.code, c.says)
-				}
+				testenv.Check(t, w.Status == align.Locked && w.Code == c.code && strings.Contains(w.Reason, c.says),
+					"%s: %s, want %s: %s", c.name, &w, c.code, c.says)
 			}
 		}
-		if !found {
-			t.Errorf("%s: no row for Expand in\n%s", c.name, text)
-		}
+		testenv.Check(t, found, "%s: no row for Expand in\n%s", c.name, text)
 	}
 }
 
@@ -158,9 +153,7 @@ func TestFollows(t *testing.T) {
 	} {
 		r, text := table(t, strings.Replace(block, "TAIL", tail, 1), align.Options{Mode: option.AlignAlways})
 		for _, w := range r.Rows {
-			if w.Node == "Expand" && w.Status != align.Patched {
-				t.Errorf("%s in\n%s", &w, text)
-			}
+			testenv.Check(t, w.Node != "Expand" || w.Status == align.Patched, "%s in\n%s", &w, text)
 		}
 	}
 }
@@ -214,9 +207,8 @@ func TestReferenceModels(t *testing.T) {
 	codes := map[string]string{}
 	for k, w := range odd {
 		codes[k] = w.Code
-		if (w.Status == align.Patched) != (w.Code == "") || (w.Target+3)/4*4 != w.Target {
-			t.Errorf("oddch_tiny: %s", &w)
-		}
+		testenv.Check(t, (w.Status == align.Patched) == (w.Code == "") && (w.Target+3)/4*4 == w.Target,
+			"oddch_tiny: %s", &w)
 	}
 	for k, code := range map[string]string{
 		"/features/features.0/features.0.0/Conv input_channels":         "graph-input",
@@ -233,13 +225,10 @@ func TestReferenceModels(t *testing.T) {
 		"/mixed/b1/b1.0/Conv output_channels":                           "",
 		"/features/features.6/conv/conv.2/Conv output_channels":         "reshape",
 	} {
-		if got, ok := codes[k]; !ok || got != code {
-			t.Errorf("oddch_tiny: %s is locked by %q, want %q", k, got, code)
-		}
+		got, ok := codes[k]
+		testenv.Check(t, ok && got == code, "oddch_tiny: %s is locked by %q, want %q", k, got, code)
 	}
-	if s := fmt.Sprint(len(odd)); s != "29" {
-		t.Errorf("oddch_tiny: %s rows", s)
-	}
+	testenv.Equal(t, fmt.Sprint(len(odd)), "29", "oddch_tiny: rows")
 }
 
 // TestVector: data without a dimension for channels have one.

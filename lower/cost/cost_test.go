@@ -157,16 +157,12 @@ func TestFitted(t *testing.T) {
 			}
 		}
 		fresh := fitVariant(k, ps)
-		if got, want := coefficients(m), coefficients(fresh); !slices.Equal(got, want) {
-			t.Errorf("%s: fitted.csv has %v, a new fit %v; run nncccost", k, got, want)
-		}
-		if fresh.Error <= m.Error || fresh.Error < 0.2 {
-			t.Errorf("%s: held-out layers take twice as long, and the error is %.4f", k, fresh.Error)
-		}
+		got, want := coefficients(m), coefficients(fresh)
+		testenv.Check(t, slices.Equal(got, want), "%s: fitted.csv has %v, a new fit %v; run nncccost", k, got, want)
+		testenv.Check(t, !(fresh.Error <= m.Error) && !(fresh.Error < 0.2),
+			"%s: held-out layers take twice as long, and the error is %.4f", k, fresh.Error)
 	}
-	if models < 10 {
-		t.Errorf("the sample has all layers of %d models, want 10", models)
-	}
+	testenv.Check(t, models >= 10, "the sample has all layers of %d models, want 10", models)
 }
 
 // TestStays: models of variants that were not measured, and of kinds that were not measured whole, stay as they are.
@@ -184,9 +180,7 @@ func TestStays(t *testing.T) {
 			changed++
 		}
 	}
-	if changed > 1 {
-		t.Errorf("%d models", changed)
-	}
+	testenv.Check(t, changed <= 1, "%d models", changed)
 }
 
 func coefficients(m *Model) []string { return m.row()[len(modelColumns):] }
@@ -220,14 +214,12 @@ func TestFit(t *testing.T) {
 		}
 	}
 	m := fitVariant(ps[0].Key, ps)
-	if m.Error > 0.001 || m.Coefficients() > 6 {
-		t.Errorf("fitted %v with error %.4f, want 40 + 7 outputs + 3 for 16 columns of each", coefficients(m), m.Error)
-	}
+	testenv.Check(t, !(m.Error > 0.001) && m.Coefficients() <= 6,
+		"fitted %v with error %.4f, want 40 + 7 outputs + 3 for 16 columns of each", coefficients(m), m.Error)
 	far := Geometry{Kind: Matrix, N: 1, IH: 1, IW: 1, C: 1000, OH: 1, OW: 1, OC: 64, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1,
 		DW: 1, Groups: 1}
-	if got, want := m.Predict(&far), 40+7*64+3*64*63.0; math.Abs(got-want) > 0.001*want {
-		t.Errorf("%v predict %.0f, want %.0f", coefficients(m), got, want)
-	}
+	got, want := m.Predict(&far), 40+7*64+3*64*63.0
+	testenv.Check(t, !(math.Abs(got-want) > 0.001*want), "%v predict %.0f, want %.0f", coefficients(m), got, want)
 }
 
 // TestFallback: a variant that nobody measured is estimated by others, with a
@@ -238,9 +230,8 @@ func TestFallback(t *testing.T) {
 	for _, isa := range []string{"mve", "dsp", "c", "v6m"} {
 		target := Target{ISA: isa}
 		c := target.Of(&Layer{Library: "nncc", Variant: "brand_new", Geometry: g})
-		if c.Known() || c.Instructions <= 0 || c.Error < 0.3 || c.Worst < 1 {
-			t.Errorf("%s: %+v", isa, c)
-		}
+		testenv.Check(t, !c.Known() && !(c.Instructions <= 0) && !(c.Error < 0.3) && !(c.Worst < 1), "%s: %+v", isa,
+			c)
 		for _, k := range []Kind{Copy, Other} {
 			// A permutation of 27,648 bytes would be a convolution of as many channels.
 			apart := Geometry{Kind: k, N: 1, IH: 1, IW: 1, C: 27648, OH: 1, OW: 1, OC: 27648, KH: 1, KW: 1,
@@ -276,9 +267,8 @@ func TestAnswers(t *testing.T) {
 	}
 	small := m4
 	small.Size = true
-	if d := small.Of(&l); d.FlashBytes >= c.FlashBytes {
-		t.Errorf("%d bytes for size, %d for speed", d.FlashBytes, c.FlashBytes)
-	}
+	d := small.Of(&l)
+	testenv.Check(t, d.FlashBytes < c.FlashBytes, "%d bytes for size, %d for speed", d.FlashBytes, c.FlashBytes)
 	none := Target{ISA: "dsp", Core: "cortex-m99", Makes: m4.Makes}
 	if d := none.Of(&l); d.Cycles != 0 || d.Instructions != c.Instructions {
 		t.Errorf("a core without a table: %+v", d)
@@ -299,9 +289,7 @@ func TestAnswers(t *testing.T) {
 func TestAligned(t *testing.T) {
 	oneD := func(variant string, c, oc int) float64 {
 		m := Models()[Key{"cmsis-nn", "mve", variant}]
-		if m == nil {
-			t.Fatalf("%s has no model", variant)
-		}
+		testenv.Require(t, m != nil, "%s has no model", variant)
 		return m.Predict(&Geometry{Kind: Convolution, N: 1, IH: 1, IW: 64, C: c, OH: 1, OW: 64, OC: oc, KH: 1, KW: 9,
 			SH: 1, SW: 1, DH: 1, DW: 1, PW: 4, Groups: 1})
 	}
@@ -309,21 +297,17 @@ func TestAligned(t *testing.T) {
 		t.Errorf("the 1xN route with 8 channels takes %.0f instructions, the generic one with 6 %.0f: want at least "+
 			"15 %% less", b, a)
 	}
-	if a, b := oneD("arm_convolve_s8", 6, 6), oneD("arm_convolve_s8", 6, 8); b < 1.1*a {
-		t.Errorf("8 outputs take %.0f instructions, 6 take %.0f: want at least a tenth more", b, a)
-	}
+	a, b := oneD("arm_convolve_s8", 6, 6), oneD("arm_convolve_s8", 6, 8)
+	testenv.Check(t, !(b < 1.1*a), "8 outputs take %.0f instructions, 6 take %.0f: want at least a tenth more", b, a)
 }
 
 // TestFeatures: every feature of every kind is a product of factors that exist.
 func TestFeatures(t *testing.T) {
 	for kind, list := range features {
 		for i, name := range list {
-			if _, err := feature(name); err != nil {
-				t.Errorf("%s: %v", kind, err)
-			}
-			if slices.Contains(list[:i], name) {
-				t.Errorf("%s: %s is there twice", kind, name)
-			}
+			_, err := feature(name)
+			testenv.Check(t, err == nil, "%s: %v", kind, err)
+			testenv.Check(t, !slices.Contains(list[:i], name), "%s: %s is there twice", kind, name)
 		}
 	}
 }
@@ -333,9 +317,8 @@ func TestRoundTrip(t *testing.T) {
 	var b bytes.Buffer
 	testenv.OK(t, WritePoints(&b, points))
 	back, err := ReadPoints(&b)
-	if err != nil || !slices.Equal(back, points) {
-		t.Errorf("%v, %d points, %v became %v", err, len(back), points, back)
-	}
+	testenv.Check(t, err == nil && slices.Equal(back, points), "%v, %d points, %v became %v", err, len(back), points,
+		back)
 	head := strings.Join(modelColumns, ",") + "\n"
 	for _, s := range []string{"a,b", head + "cmsis-nn,mve,f,x,0,0,", head + "cmsis-nn,mve,f,9,0,0,,nothing=1",
 		head + "cmsis-nn,mve,f,9,0,0,strange"} {
@@ -348,9 +331,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%q is read", s)
 		}
 	}
-	if c := rounded(0.00123449); math.Abs(c-0.001234) > 1e-12 {
-		t.Errorf("rounded: %v", c)
-	}
+	c := rounded(0.00123449)
+	testenv.Check(t, !(math.Abs(c-0.001234) > 1e-12), "rounded: %v", c)
 }
 
 // TestEverySourceHasBytes: code.csv has every source that runs on an instruction

@@ -2,7 +2,11 @@
 
 package cost
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
 
 // TestReads: constants of layers with one pixel are read once, others at least once for
 // so many pixels or rows as a kernel can hold.
@@ -21,8 +25,6 @@ func TestReads(t *testing.T) {
 		{Layer{Geometry: g(Element, 25, 5)}, 1},
 		{Layer{Geometry: g(Other, 0, 0)}, 1},
 	} {
-		if n := c.l.Reads(); n != c.want {
-			t.Errorf("%s, %d pixels: read %d times, want %d", c.l.Geometry, c.l.Pixels, n, c.want)
-		}
+		testenv.Equal(t, c.l.Reads(), c.want, "%s, %d pixels: read times", c.l.Geometry, c.l.Pixels)
 	}
 }

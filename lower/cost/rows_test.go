@@ -2,7 +2,11 @@
 
 package cost
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
 
 // TestRows: all rows of a layer, in one call or in several, cost what they do, and the
 // more the more calls there are.
@@ -14,15 +18,11 @@ func TestRows(t *testing.T) {
 	} {
 		for _, isa := range []string{"mve", "dsp", "c"} {
 			geometry, err := ParseGeometry(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			l := &Layer{Variant: "none", Geometry: geometry}
 			target := &Target{ISA: isa}
 			last := target.Rows(l, 24, 24)
-			if last <= 0 {
-				t.Errorf("%s on %s costs %.0f", g, isa, last)
-			}
+			testenv.Check(t, !(last <= 0), "%s on %s costs %.0f", g, isa, last)
 			for _, rows := range []int{8, 4, 2, 1} {
 				n := target.Rows(l, rows, 24) * float64(24/rows)
 				if n < 0.99*last || n > 3*last {

@@ -41,9 +41,7 @@ func TestSmallMutants(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d mutants found", found, made)
-	if made < 30 || found*100 < made*85 {
-		t.Errorf("%d of %d mutants found, want 85 %%", found, made)
-	}
+	testenv.Check(t, made >= 30 && found*100 >= made*85, "%d of %d mutants found, want 85 %%", found, made)
 }
 
 // TestSpreadIsSmall: what sums are granted is rounding, next to nothing beside their
@@ -66,9 +64,8 @@ func TestSpreadIsSmall(t *testing.T) {
 			most = max(most, out[i].Float(k), -out[i].Float(k))
 		}
 		for k, moved := range s[v] {
-			if moved > 1e-4*most {
-				t.Errorf("%s: element %d moves by %g, the largest one is %g", v, k, moved, most)
-			}
+			testenv.Check(t, !(moved > 1e-4*most), "%s: element %d moves by %g, the largest one is %g", v, k, moved,
+				most)
 		}
 	}
 }

@@ -103,9 +103,8 @@ func TestDepth(t *testing.T) {
 	for _, x := range groups {
 		most = max(most, len(x.Nodes))
 	}
-	if most > 256 || len(groups) > 8 {
-		t.Errorf("%d groups, the largest of %d nodes: want some of at most 256", len(groups), most)
-	}
+	testenv.Check(t, most <= 256 && len(groups) <= 8, "%d groups, the largest of %d nodes: want some of at most 256",
+		len(groups), most)
 }
 
 // TestOutputsStay: a value that leaves the graph is in memory, so that nothing
@@ -119,9 +118,7 @@ func TestOutputsStay(t *testing.T) {
   out "c" = %c
   out "y" = %y
 }`)
-	if got := len(fuse.Groups(g)); got != 2 {
-		t.Errorf("%d groups, want 2", got)
-	}
+	testenv.Equal(t, len(fuse.Groups(g)), 2, "groups")
 }
 
 // elementwise is a random graph of 8-bit element-wise nodes, some of whose
@@ -173,21 +170,17 @@ func TestCollapse(t *testing.T) {
 		g := elementwise(rand.New(rand.NewPCG(seed, 1)))
 		before := g.Clone()
 		done, err := fuse.Collapse(g)
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, before)
-		}
+		testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, before)
 		irtest.Verify(t, g)
 		tables += len(done)
 		gone += len(before.Nodes) - len(g.Nodes)
-		if len(g.Nodes) > len(before.Nodes) {
-			t.Errorf("seed %d: more nodes than before\n%s\n%s", seed, before, g)
-		}
+		testenv.Check(t, len(g.Nodes) <= len(before.Nodes), "seed %d: more nodes than before\n%s\n%s", seed, before,
+			g)
 		in := irtest.Inputs(before, seed)
 		want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
 		for i := range want {
-			if !tensor.Equal(want[i], got[i]) {
-				t.Fatalf("seed %d: output %d changed\n%s\n%s", seed, i, before, g)
-			}
+			testenv.Require(t, tensor.Equal(want[i], got[i]), "seed %d: output %d changed\n%s\n%s", seed, i, before,
+				g)
 		}
 		for _, n := range g.Nodes { // nothing that could still collapse is left
 			if n.Op == op.Lookup && n.In[0].Def != nil && n.In[0].Def.Op == op.Lookup && g.SoleUse(n.In[0]) == n {
@@ -195,9 +188,8 @@ func TestCollapse(t *testing.T) {
 			}
 		}
 	}
-	if tables < 200 || gone < 300 {
-		t.Errorf("only %d tables for %d nodes: the test shows nothing", tables, gone)
-	}
+	testenv.Check(t, tables >= 200 && gone >= 300, "only %d tables for %d nodes: the test shows nothing", tables,
+		gone)
 }
 
 // TestCollapseWhole: a chain around a diamond of one input is one table.
@@ -211,9 +203,8 @@ func TestCollapseWhole(t *testing.T) {
   out "y" = %y
 }`)
 	done := testenv.Must(fuse.Collapse(g))(t)
-	if len(g.Nodes) != 1 || len(done) != 1 || !slices.Equal(done[0].Nodes, []string{"s", "m", "a", "y"}) {
-		t.Errorf("%v left\n%s", done, g)
-	}
+	testenv.Check(t, len(g.Nodes) == 1 && len(done) == 1 && slices.Equal(done[0].Nodes, []string{"s", "m", "a", "y"}),
+		"%v left\n%s", done, g)
 }
 
 // TestCollapseNothing: a factor that is the quotient of two scales leaves every byte as
@@ -226,9 +217,7 @@ func TestCollapseNothing(t *testing.T) {
   const %k : f32[] = {0.003921569} const %s : i64[1] = {6}
 			%y : i8[2,3] `+q+` = Mul(%x, %k) %z : `+text+` out "z" = %z }`)
 		testenv.Must(fuse.Collapse(g))(t)
-		if irtest.Count(g, left) != 1 {
-			t.Errorf("no %s left:\n%s", left, g)
-		}
+		testenv.Check(t, irtest.Count(g, left) == 1, "no %s left:\n%s", left, g)
 	}
 }
 
@@ -281,12 +270,9 @@ func TestKernels(t *testing.T) {
 		slices.Sort(got)
 		want := strings.Fields(c.want)
 		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v\n%s", c.name, got, want, g)
-		}
+		testenv.Check(t, slices.Equal(got, want), "%s: %v, want %v\n%s", c.name, got, want, g)
 		in := irtest.Inputs(before, 5)
-		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
-			t.Errorf("%s: the output changed", c.name)
-		}
+		testenv.Check(t, tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]),
+			"%s: the output changed", c.name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -52,21 +53,16 @@ func TestMatchOnce(t *testing.T) {
 	n := relu(t)
 	for range 3 {
 		c, err := plans.Of(n)
-		if err != nil || c.Layout.Kind != kernel.Same {
-			t.Fatalf("layout %v, error %v", c.Layout, err)
-		}
-		if l := c.Lower(); l.Scratch != 6 {
-			t.Errorf("scratch %d, want 6", l.Scratch)
-		}
+		testenv.Require(t, err == nil && c.Layout.Kind == kernel.Same, "layout %v, error %v", c.Layout, err)
+		l := c.Lower()
+		testenv.Check(t, l.Scratch == 6, "scratch %d, want 6", l.Scratch)
 	}
-	if derived != 1 || lowered != 1 {
-		t.Errorf("derived %d times and lowered %d times, want once each", derived, lowered)
-	}
+	testenv.Check(t, derived == 1 && lowered == 1, "derived %d times and lowered %d times, want once each", derived,
+		lowered)
 	c, _ := plans.Of(n)
 	c.Generic().Lower()
-	if derived != 1 || lowered != 2 {
-		t.Errorf("with the generic form derived %d times and lowered %d times, want 1 and 2", derived, lowered)
-	}
+	testenv.Check(t, derived == 1 && lowered == 2,
+		"with the generic form derived %d times and lowered %d times, want 1 and 2", derived, lowered)
 }
 
 // TestRefusals: a fact without a reason of its own leaves the refusal to the
@@ -84,9 +80,8 @@ func TestRefusals(t *testing.T) {
 	unread := counted("unread", kernel.Unread, &derived, &lowered)
 	n := relu(t)
 	c, err := kernel.NewTable([]*kernel.Kernel{refuses, unread, takes}).Match(n, &kernel.Options{})
-	if err != nil || c.Kernel != takes || proved != 1 {
-		t.Fatalf("%v takes the node, error %v, proofs %d", c.Kernel, err, proved)
-	}
+	testenv.Require(t, err == nil && c.Kernel == takes && proved == 1, "%v takes the node, error %v, proofs %d",
+		c.Kernel, err, proved)
 	if r := c.Rejected[0].Reasons; len(r) != 1 || r[0] != (kernel.Reason{Code: "TEST-01", Text: "too old"}) {
 		t.Errorf("reasons %v, want one", r)
 	}
@@ -98,9 +93,8 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("error %v, want the reason", err)
 	}
 	defer func() {
-		if e, _ := recover().(error); !bug.Is(e) {
-			t.Errorf("lowering what a rule refuses: %v, want a bug", e)
-		}
+		e, _ := recover().(error)
+		testenv.Check(t, bug.Is(e), "lowering what a rule refuses: %v, want a bug", e)
 	}()
 	refuses.Lower(kernel.NewNode(n, &kernel.Options{}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -105,18 +106,13 @@ func TestImprove(t *testing.T) {
 		got := p.eval()
 		want := best(p, 0, orders)
 		runs++
-		if got > first {
-			t.Errorf("seed %d: %d made worse, %d", seed, first, got)
-		}
+		testenv.Check(t, got <= first, "seed %d: %d made worse, %d", seed, first, got)
 		if got != want {
 			missed++
-			if got > want+copied {
-				t.Errorf("seed %d: cost %d, want %d (first %d)\n%s", seed, got, want, first, g)
-			}
+			testenv.Check(t, got <= want+copied, "seed %d: cost %d, want %d (first %d)\n%s", seed, got, want, first,
+				g)
 		}
 	}
 	t.Logf("%d of %d graphs above the minimum", missed, runs)
-	if missed*50 > runs {
-		t.Errorf("%d of %d graphs above the minimum, want at most 2 %%", missed, runs)
-	}
+	testenv.Check(t, missed*50 <= runs, "%d of %d graphs above the minimum, want at most 2 %%", missed, runs)
 }

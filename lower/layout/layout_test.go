@@ -48,9 +48,7 @@ func rules(t testing.TB) layout.Rules {
 	table := testenv.Must(lower.Kernels(libraries, kernel.Options{}))(t)
 	plans := table.Plans(&kernel.Options{})
 	return func(n *ir.Node) kernel.Layout {
-		if _, err := plans.Of(n); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(plans.Of(n)))
 		return plans.Layout(n)
 	}
 }
@@ -188,14 +186,10 @@ func TestRandom(t *testing.T) {
 		}
 		got := irtest.Run(t, g, in)
 		for i := range want {
-			if !tensor.Equal(got[i], want[i]) {
-				t.Errorf("seed %d: output %d changed", seed, i)
-			}
+			testenv.Check(t, tensor.Equal(got[i], want[i]), "seed %d: output %d changed", seed, i)
 		}
 	}
-	if failed*10 > n {
-		t.Errorf("%d of %d networks have a node without a kernel", failed, n)
-	}
+	testenv.Check(t, failed*10 <= n, "%d of %d networks have a node without a kernel", failed, n)
 }
 
 // TestCopies: small networks with the copies that they need and no other.
@@ -383,12 +377,10 @@ func TestCopies(t *testing.T) {
 			g := testenv.Must(ready(irtest.Parse(t, "graph \"g\" {"+c.src+"\n}"), c.precision))(t)
 			opt := layout.Options{NativeIO: c.native}
 			assign(t, g, opt)
-			if err := check(g, rules(t), opt); err != nil {
-				t.Errorf("%v", err)
-			}
-			if got := relayouts(g); !slices.Equal(got, c.want) {
-				t.Errorf("copies %q, want %q\n%s", got, c.want, g)
-			}
+			err := check(g, rules(t), opt)
+			testenv.Check(t, err == nil, "%v", err)
+			got := relayouts(g)
+			testenv.Check(t, slices.Equal(got, c.want), "copies %q, want %q\n%s", got, c.want, g)
 		})
 	}
 }
@@ -405,9 +397,8 @@ func TestNativeOrders(t *testing.T) {
 	}`), option.Float32))(t)
 	opt := layout.Options{NativeIO: true}
 	assign(t, g, opt)
-	if err := check(g, rules(t), opt); err != nil {
-		t.Errorf("%v\n%s", err, g)
-	}
+	err := check(g, rules(t), opt)
+	testenv.Check(t, err == nil, "%v\n%s", err, g)
 }
 
 // TestSharedModels: demands are met on real networks, and the number of bytes
@@ -422,9 +413,7 @@ func TestSharedModels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := testenv.Must(onnx.Load(f, onnx.Limits{}))(t)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
-			if err != nil {
-				t.Fatalf("not imported: %v", err)
-			}
+			testenv.Require(t, err == nil, "not imported: %v", err)
 			precision := option.Float32
 			if lower.Quantised(g) {
 				precision = option.Int8

@@ -97,13 +97,11 @@ func TestTransposeOrders(t *testing.T) {
 			order = nil
 		}
 		fwd := transposeForward(order, perm)
-		if !slices.Equal(memory(d, order), memory(d.Transpose(perm), fwd)) {
-			t.Fatalf("%v@%v by %v: order %v moves elements", shape, order, perm, fwd)
-		}
+		testenv.Require(t, slices.Equal(memory(d, order), memory(d.Transpose(perm), fwd)),
+			"%v@%v by %v: order %v moves elements", shape, order, perm, fwd)
 		back := transposeBack(fwd, perm)
-		if !ir.T(tensor.F32, shape...).WithOrder(order).SameMemory(back) {
-			t.Fatalf("%v@%v by %v and back: %v", shape, order, perm, back)
-		}
+		testenv.Require(t, ir.T(tensor.F32, shape...).WithOrder(order).SameMemory(back), "%v@%v by %v and back: %v",
+			shape, order, perm, back)
 	}
 }
 

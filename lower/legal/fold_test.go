@@ -78,9 +78,7 @@ func TestFoldBack(t *testing.T) {
 			src := fmt.Sprintf(`graph "g" { in %%x : %s %s %s %%r = Relu(%%y) out "r" = %%r }`, p.in, p.text, m)
 			t.Run(fmt.Sprintf("%s/%d", p.name, i), func(t *testing.T) {
 				g := only(t, irtest.Parse(t, src), "bn-fold")
-				if len(g.Nodes) != 2 {
-					t.Errorf("not folded:\n%s", g)
-				}
+				testenv.Check(t, len(g.Nodes) == 2, "not folded:\n%s", g)
 			})
 			t.Run(fmt.Sprintf("%s/%d/linear", p.name, i), func(t *testing.T) {
 				g := only(t, irtest.Parse(t, src), "bn-linear")
@@ -125,9 +123,8 @@ func TestFoldForward(t *testing.T) {
 			for _, n := range g.Nodes { // what is left becomes a 1x1 depthwise convolution
 				folded = folded && !(n.Name == "n" && n.Op == op.Conv)
 			}
-			if folded != c.folds || irtest.Count(g, "BatchNormalization") > 0 {
-				t.Errorf("folded %v, want %v:\n%s", folded, c.folds, g)
-			}
+			testenv.Check(t, folded == c.folds && irtest.Count(g, "BatchNormalization") <= 0,
+				"folded %v, want %v:\n%s", folded, c.folds, g)
 			// Without an offset, padding and transposed convolutions are exact too.
 			src = fmt.Sprintf(
 				`graph "g" { in %%x : %s %%r = Relu(%%x) const %%k : f64[4%s] = rand 3 %%n = Mul(%%r, %%k) %s out "y" = %%y }`,
@@ -179,9 +176,8 @@ func TestFoldThrough(t *testing.T) {
 				c.text+` out "y" = %y }`)
 			n := len(g.Nodes)
 			only(t, g, "bn-fold")
-			if folded := len(g.Nodes) == n-1; folded != c.folds {
-				t.Errorf("folded %v, want %v:\n%s", folded, c.folds, g)
-			}
+			folded := len(g.Nodes) == n-1
+			testenv.Check(t, folded == c.folds, "folded %v, want %v:\n%s", folded, c.folds, g)
 		})
 	}
 }
@@ -196,9 +192,7 @@ func TestDecomposedBN(t *testing.T) {
 		%ku = Unsqueeze(%k, %axes) %kmu = Unsqueeze(%km, %axes)
 		%m = Mul(%c, %ku) %a = Add(%m, %kmu) %y = Relu(%a) out "y" = %y }`)
 	only(t, g, "const-fold", "cleanup", "bn-fold", "absorb")
-	if len(g.Nodes) != 1 {
-		t.Errorf("left:\n%s", g)
-	}
+	testenv.Check(t, len(g.Nodes) == 1, "left:\n%s", g)
 }
 
 // TestFoldQuantised: weights behind DequantizeLinear take up positive factors in their scales, no others.
@@ -211,8 +205,6 @@ func TestFoldQuantised(t *testing.T) {
 			const %s : f32[3] = {0.5, 0.25, 0.125} const %z : i8[3] = {0, 1, 2} const %b : f32[3] = {1, 2, 3}
 			const %m : f32[3,1,1] = `+c.m+` %w = DequantizeLinear(%q, %s, %z) {axis=0} %p = Conv(%x, %w, %b)
 			%y = Mul(%p, %m) out "y" = %y }`)
-		if n := len(only(t, g, "bn-fold").Nodes); n != c.left {
-			t.Errorf("factors %s: %d nodes are left, want %d", c.m, n, c.left)
-		}
+		testenv.Equal(t, len(only(t, g, "bn-fold").Nodes), c.left, "factors %s: nodes are left", c.m)
 	}
 }

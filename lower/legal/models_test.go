@@ -34,9 +34,7 @@ func TestSharedModels(t *testing.T) {
 			m, err := onnx.Load(f, onnx.Limits{})
 			testenv.OK(t, err)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
-			if err != nil {
-				t.Fatalf("not imported: %v", err)
-			}
+			testenv.Require(t, err == nil, "not imported: %v", err)
 			irtest.Verify(t, g)
 			var macs int64
 			for _, n := range g.Nodes {
@@ -53,9 +51,8 @@ func TestSharedModels(t *testing.T) {
 			}
 			c := &pass.Ctx{}
 			testenv.OK(t, mgr.Run(c, g))
-			if k := irtest.Count(g, "BatchNormalization"); k > 0 {
-				t.Errorf("%d of %d BatchNormalization left", k, bns)
-			}
+			k := irtest.Count(g, "BatchNormalization")
+			testenv.Check(t, k <= 0, "%d of %d BatchNormalization left", k, bns)
 			t.Logf("%d nodes became %d, %d rewrites", len(before.Nodes), len(g.Nodes), len(c.Rewrites))
 			compareGolden(t, name, before, g)
 		})

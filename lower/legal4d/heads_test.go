@@ -218,10 +218,8 @@ func TestDFLHeads(t *testing.T) {
 				if coef > 0 {
 					want = 9
 				}
-				if len(native.Out) != want {
-					t.Errorf("%d native outputs, want %d: boxes, classes, coefficients of each scale", len(native.Out),
-						want)
-				}
+				testenv.Check(t, len(native.Out) == want,
+					"%d native outputs, want %d: boxes, classes, coefficients of each scale", len(native.Out), want)
 				for i, v := range native.Out {
 					if c := v.Type.Shape[1]; c != []int{4, classes, coef}[i/3] {
 						t.Errorf("native output %d has %d channels", i, c)
@@ -304,9 +302,7 @@ func TestFlattenHeads(t *testing.T) {
 		m.all4D()
 		r := must(t, m.g)
 		for _, n := range r.Native.Nodes {
-			if n.Op == op.Slice || n.Op == op.Reshape {
-				t.Errorf("%s stays in front of the outputs", n)
-			}
+			testenv.Check(t, n.Op != op.Slice && n.Op != op.Reshape, "%s stays in front of the outputs", n)
 		}
 	}
 }
@@ -389,7 +385,5 @@ func TestKeeps(t *testing.T) {
 	topk.out(best[0])
 	topk.check(false)
 	r := testenv.Must(legal4d.Run(m.g, legal4d.Options{}))(t)
-	if len(r.Left) != 1 || r.Left[0].Op != "CumSum" || r.Left[0].Reason == "" {
-		t.Errorf("left: %+v", r.Left)
-	}
+	testenv.Check(t, len(r.Left) == 1 && r.Left[0].Op == "CumSum" && r.Left[0].Reason != "", "left: %+v", r.Left)
 }

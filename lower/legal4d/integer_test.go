@@ -115,9 +115,8 @@ func TestIntegerGraphs(t *testing.T) {
 		}
 	}
 	t.Logf("%d graphs, %d all on the accelerator", run, clean)
-	if run < int(n)*3/4 || clean < run*3/4 {
-		t.Errorf("of %d graphs %d could be quantised and %d are all 4-D: this tests too little", n, run, clean)
-	}
+	testenv.Check(t, run >= int(n)*3/4 && clean >= run*3/4,
+		"of %d graphs %d could be quantised and %d are all 4-D: this tests too little", n, run, clean)
 }
 
 // TestIntegerHeads: quantised networks with the heads of classifiers, detectors
@@ -159,9 +158,7 @@ func TestIntegerHeads(t *testing.T) {
 			m.dt = tensor.F32
 			build(m)
 			g := integerGraph(t, m.g, perTensor)
-			if g == nil {
-				t.Fatalf("%s: not quantised", name)
-			}
+			testenv.Require(t, g != nil, "%s: not quantised", name)
 			for _, s := range checkInteger(t, g, 3) {
 				t.Errorf("%s: %s", name, s)
 			}
@@ -237,9 +234,7 @@ func TestQuantisedBatchNorm(t *testing.T) {
 		logical += len(checkInteger(t, g, seed))
 	}
 	t.Logf("%d, %d nodes not on 4-D tensors of the accelerator", norms, logical)
-	if norms < int(n)/2 {
-		t.Errorf("%d in %d graphs: this tests too little", norms, n)
-	}
+	testenv.Check(t, norms >= int(n)/2, "%d in %d graphs: this tests too little", norms, n)
 }
 
 // TestPaddedPointwise: a 1x1 convolution of a tensor in another layout whose stride and padding

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -67,9 +68,7 @@ func TestMixedNetworks(t *testing.T) {
 			m.dt = tensor.F32
 			build(m)
 			g := integerGraph(t, m.g, false)
-			if g == nil {
-				t.Fatal("not quantised")
-			}
+			testenv.Require(t, g != nil, "not quantised")
 			for _, s := range checkInteger(t, g, 5) {
 				t.Error(s)
 			}

@@ -40,9 +40,8 @@ func must(t testing.TB, g *ir.Graph) *legal4d.Result {
 	irtest.Verify(t, r.Native)
 	irtest.Verify(t, r.Restore)
 	for _, n := range r.Restore.Nodes {
-		if n.Op != op.Reshape && n.Op != op.Transpose && n.Op != op.Concat && n.Op != op.Identity {
-			t.Errorf("the restoring graph computes: %s", n)
-		}
+		testenv.Check(t, n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Concat || n.Op == op.Identity,
+			"the restoring graph computes: %s", n)
 	}
 	return r
 }
@@ -123,9 +122,7 @@ func TestModels(t *testing.T) {
 			}
 			nf := append(notFour(r.Native), refused(r.Native)...)
 			for _, s := range nf {
-				if c.fourD {
-					t.Errorf("not 4-D: %s", s)
-				}
+				testenv.Check(t, !c.fourD, "not 4-D: %s", s)
 			}
 			for _, l := range r.Left {
 				t.Logf("left: %+v", l)
@@ -135,9 +132,8 @@ func TestModels(t *testing.T) {
 				for _, v := range r.Native.Out {
 					got = append(got, v.Type.Shape)
 				}
-				if fmt.Sprint(got) != fmt.Sprint(c.outputs) {
-					t.Errorf("native outputs %v, want %v", got, c.outputs)
-				}
+				testenv.Check(t, fmt.Sprint(got) == fmt.Sprint(c.outputs), "native outputs %v, want %v", got,
+					c.outputs)
 			}
 			in, want := npztest.GoldenCase(t, c.name, g)
 			if in == nil {
@@ -149,15 +145,13 @@ func TestModels(t *testing.T) {
 			irtest.Verify(t, full)
 			whole := irtest.Run(t, full, in)
 			for i := range ref {
-				if !tensor.Equal(whole[i], got[i]) {
-					t.Errorf("output %d: the joined graph gives something else", i)
-				}
+				testenv.Check(t, tensor.Equal(whole[i], got[i]), "output %d: the joined graph gives something else",
+					i)
 				d := irtest.Diff(got[i], ref[i])
 				t.Logf("output %s %v: %.3g from the original (%d nodes, %d restore)", g.OutNames[i], got[i].Shape, d,
 					len(r.Native.Nodes), len(r.Restore.Nodes))
-				if !slices.Equal(got[i].Shape, ref[i].Shape) || d > 1e-5 {
-					t.Errorf("output %d: %.3g, shape %v want %v", i, d, got[i].Shape, ref[i].Shape)
-				}
+				testenv.Check(t, slices.Equal(got[i].Shape, ref[i].Shape) && !(d > 1e-5),
+					"output %d: %.3g, shape %v want %v", i, d, got[i].Shape, ref[i].Shape)
 				if want != nil {
 					if d := irtest.Diff(got[i], want[i].Reshaped(got[i].Shape)); d > 1e-5 {
 						t.Errorf("output %d: %.3g from the golden output (original %.3g)", i, d,
@@ -180,10 +174,8 @@ func TestModels(t *testing.T) {
 			// the native graph compiles again: rewriting it changes nothing
 			if c.fourD {
 				again := must(t, r.Native)
-				if len(again.Native.Nodes) > len(r.Native.Nodes) {
-					t.Errorf("rewriting the native graph makes %d nodes of %d", len(again.Native.Nodes),
-						len(r.Native.Nodes))
-				}
+				testenv.Check(t, len(again.Native.Nodes) <= len(r.Native.Nodes),
+					"rewriting the native graph makes %d nodes of %d", len(again.Native.Nodes), len(r.Native.Nodes))
 			}
 		})
 	}

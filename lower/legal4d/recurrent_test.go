@@ -139,9 +139,7 @@ func TestSeries(t *testing.T) {
 			}
 			reads[n.Series] = d
 		}
-		if len(reads) < 4 {
-			t.Errorf("seed %d: %d series", seed, len(reads))
-		}
+		testenv.Check(t, len(reads) >= 4, "seed %d: %d series", seed, len(reads))
 	}
 }
 
@@ -155,9 +153,8 @@ func TestRecurrentActivations(t *testing.T) {
 		out := testenv.Must(m.try(op.GRU, attrs, 1, m.in(4, 2, 3), m.c(1, 9, 3), m.c(1, 9, 3), m.c(1, 18)))(t)
 		m.out(out[0])
 		m.check(false)
-		if l := must(t, m.g).Left; len(l) > 0 {
-			t.Errorf("%s: %v", f, l)
-		}
+		l := must(t, m.g).Left
+		testenv.Check(t, len(l) <= 0, "%s: %v", f, l)
 	}
 }
 
@@ -181,9 +178,8 @@ func TestRecurrentStays(t *testing.T) {
 		m.out(out[0])
 		m.check(true)
 		l := must(t, m.g).Left
-		if text := fmt.Sprint(l); len(l) != 1 || !strings.Contains(text, want) {
-			t.Errorf("left %v, want %q", l, want)
-		}
+		text := fmt.Sprint(l)
+		testenv.Check(t, len(l) == 1 && strings.Contains(text, want), "left %v, want %q", l, want)
 	}
 }
 
@@ -203,8 +199,6 @@ func TestWideStrides(t *testing.T) {
 		m.out(m.op(op.Conv, ir.Attrs{"strides": ir.Ints(c.strides...), "pads": ir.Ints(c.pads...)}, x,
 			m.c(3, c.in[1], c.kernel[0], c.kernel[1]), m.c(3)))
 		l := m.check(false)
-		if c.in[0] == 1 && len(l) > 0 {
-			t.Errorf("%v: %v", c, l)
-		}
+		testenv.Check(t, c.in[0] != 1 || len(l) <= 0, "%v: %v", c, l)
 	}
 }

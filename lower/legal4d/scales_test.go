@@ -44,13 +44,9 @@ func TestRowsMoveNothing(t *testing.T) {
 	m.all4D()
 	r := must(t, m.g)
 	for _, n := range r.Native.Nodes {
-		if n.Op == op.Slice || n.Op == op.Concat || n.Op == op.Gather {
-			t.Errorf("%s moves data", n)
-		}
+		testenv.Check(t, n.Op != op.Slice && n.Op != op.Concat && n.Op != op.Gather, "%s moves data", n)
 	}
-	if len(r.Native.Out) != len(rows) {
-		t.Errorf("%d native outputs of %d maps", len(r.Native.Out), len(rows))
-	}
+	testenv.Check(t, len(r.Native.Out) == len(rows), "%d native outputs of %d maps", len(r.Native.Out), len(rows))
 }
 
 // TestPads: channels are padded by constants beside them, data is repeated by

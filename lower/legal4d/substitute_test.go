@@ -34,9 +34,7 @@ func TestEinsum(t *testing.T) {
 		m.out(m.op(op.Einsum, ir.Attrs{"equation": ir.Str(c.eq)}, x, y))
 		m.check(false)
 		r := must(t, m.g)
-		if irtest.Count(r.Native, "Einsum") > 0 || len(r.Left) > 0 {
-			t.Errorf("%s: %v", c.eq, r.Left)
-		}
+		testenv.Check(t, irtest.Count(r.Native, "Einsum") <= 0 && len(r.Left) <= 0, "%s: %v", c.eq, r.Left)
 	}
 }
 
@@ -79,9 +77,8 @@ func TestSubstitutes(t *testing.T) {
 				continue
 			}
 			m.out(out[0])
-			if l := m.check(false); len(l) > 0 {
-				t.Errorf("%s %v: %v", d.Name, attrs, l)
-			}
+			l := m.check(false)
+			testenv.Check(t, len(l) <= 0, "%s %v: %v", d.Name, attrs, l)
 		}
 	}
 }
@@ -149,9 +146,8 @@ func TestDescribe(t *testing.T) {
 			}
 			last = s.Result
 		}
-		if !tensor.Equal(env[last], want[i]) {
-			t.Errorf("output %s rebuilt by the description differs: %s", o.Name, raw)
-		}
+		testenv.Check(t, tensor.Equal(env[last], want[i]), "output %s rebuilt by the description differs: %s", o.Name,
+			raw)
 	}
 }
 
@@ -164,9 +160,7 @@ func TestExport(t *testing.T) {
 		in := irtest.Inputs(g, 3)
 		for i, h := range []*ir.Graph{r.Native, full} {
 			p, err := onnx.Export(h, onnx.ExportOptions{})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			testenv.Require(t, err == nil, "%s: %v", name, err)
 			back := reread(t, p)
 			got, want := irtest.Run(t, back, in), irtest.Run(t, h, in)
 			for k := range want {
@@ -174,9 +168,8 @@ func TestExport(t *testing.T) {
 					t.Errorf("%s, form %d, output %s: %g", name, i, h.OutNames[k], d)
 				}
 			}
-			if fmt.Sprint(back.OutNames) != fmt.Sprint(h.OutNames) {
-				t.Errorf("%s: outputs %v, want %v", name, back.OutNames, h.OutNames)
-			}
+			testenv.Check(t, fmt.Sprint(back.OutNames) == fmt.Sprint(h.OutNames), "%s: outputs %v, want %v", name,
+				back.OutNames, h.OutNames)
 		}
 	}
 }

@@ -5,6 +5,8 @@ package partition
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // random is a seeded DAG of n nodes.
@@ -102,13 +104,10 @@ func TestMinimalAgainstBruteForce(t *testing.T) {
 		g := random(r, 2+r.IntN(8))
 		seg, n := Cut(g, Options{})
 		for i, s := range seg {
-			if (s != None) != g[i].Accel || s >= n {
-				t.Fatalf("seed %d: node %d is in segment %d of %d", seed, i, s, n)
-			}
+			testenv.Require(t, (s != None) == g[i].Accel && s < n, "seed %d: node %d is in segment %d of %d", seed, i,
+				s, n)
 		}
-		if !convex(g, seg) || !acyclic(g, seg) {
-			t.Fatalf("seed %d: not convex: %v in %+v", seed, seg, g)
-		}
+		testenv.Require(t, convex(g, seg) && acyclic(g, seg), "seed %d: not convex: %v in %+v", seed, seg, g)
 		// Whatever else Convex accepts has no cycle either.
 		for range 20 {
 			other := make([]int, len(g))
@@ -117,13 +116,11 @@ func TestMinimalAgainstBruteForce(t *testing.T) {
 					other[i] = r.IntN(3)
 				}
 			}
-			if convex(g, other) && !acyclic(g, other) {
-				t.Fatalf("seed %d: %v passes for convex in %+v", seed, other, g)
-			}
+			testenv.Require(t, !convex(g, other) || acyclic(g, other), "seed %d: %v passes for convex in %+v", seed,
+				other, g)
 		}
-		if want := fewest(g); n != want {
-			t.Fatalf("seed %d: %d segments, want %d", seed, n, want)
-		}
+		want := fewest(g)
+		testenv.Require(t, n == want, "seed %d: %d segments, want %d", seed, n, want)
 	}
 }
 
@@ -132,9 +129,8 @@ func TestConvexOnLargeGraphs(t *testing.T) {
 	for seed := uint64(0); seed < 50; seed++ {
 		r := rand.New(rand.NewPCG(seed, 2))
 		g := random(r, 200)
-		if seg, _ := Cut(g, Options{MinWork: r.Int64N(3000)}); !convex(g, seg) {
-			t.Fatalf("seed %d: not convex", seed)
-		}
+		seg, _ := Cut(g, Options{MinWork: r.Int64N(3000)})
+		testenv.Require(t, convex(g, seg), "seed %d: not convex", seed)
 	}
 }
 
@@ -145,12 +141,9 @@ func TestConvexOnLargeGraphs(t *testing.T) {
 //	0 ------------------> 2
 func TestGreedyWouldBeWrong(t *testing.T) {
 	g := []Node{{Accel: true}, {Preds: []int{0}}, {Preds: []int{0, 1}, Accel: true}}
-	if convex(g, []int{0, None, 0}) {
-		t.Error("a segment around a CPU node passes for convex")
-	}
-	if seg, n := Cut(g, Options{}); n != 2 || seg[0] == seg[2] {
-		t.Errorf("segments %v", seg)
-	}
+	testenv.Check(t, !convex(g, []int{0, None, 0}), "a segment around a CPU node passes for convex")
+	seg, n := Cut(g, Options{})
+	testenv.Check(t, n == 2 && seg[0] != seg[2], "segments %v", seg)
 	// Two branches with a CPU node each share two segments, not four.
 	g = []Node{
 		{Accel: true}, {Preds: []int{0}}, {Preds: []int{1}, Accel: true},
@@ -165,9 +158,8 @@ func TestGreedyWouldBeWrong(t *testing.T) {
 // that saves one; the only segment stays.
 func TestIslands(t *testing.T) {
 	g := []Node{{Accel: true, Work: 1000}, {Preds: []int{0}}, {Preds: []int{1}, Accel: true, Work: 3}}
-	if seg, n := Cut(g, Options{MinWork: 10}); n != 1 || seg[2] != None || seg[0] != 0 {
-		t.Errorf("segments %v", seg)
-	}
+	seg, n := Cut(g, Options{MinWork: 10})
+	testenv.Check(t, n == 1 && seg[2] == None && seg[0] == 0, "segments %v", seg)
 	if _, n := Cut(g, Options{MinWork: 2}); n != 2 {
 		t.Errorf("%d segments, want 2", n)
 	}

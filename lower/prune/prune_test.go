@@ -27,9 +27,7 @@ var layers = []quant.Layer{quant.Int8, quant.Int16x8}
 func quantised(t *testing.T, seed uint64, layer quant.Layer) *ir.Graph {
 	t.Helper()
 	g := irtest.Gen(seed, tensor.F32)
-	if _, err := lower.Legalise(g, true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(lower.Legalise(g, true)))
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic",
 		Method: option.MinMax, Layer: func(*ir.Node) quant.Layer { return layer }}); err != nil {
 		t.Fatal(err)
@@ -88,9 +86,7 @@ func random(t *testing.T, layer quant.Layer) {
 		kill(g, rand.New(rand.NewPCG(seed, 7)))
 		before := g.Clone()
 		cuts, err := prune.Run(g)
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, before)
-		}
+		testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, before)
 		irtest.Verify(t, g)
 		for _, c := range cuts {
 			if c.After == 0 {
@@ -108,9 +104,8 @@ func random(t *testing.T, layer quant.Layer) {
 			}
 		}
 	}
-	if removed < 500 || whole < 20 {
-		t.Errorf("only %d channels and %d whole values removed: the test shows nothing", removed, whole)
-	}
+	testenv.Check(t, removed >= 500 && whole >= 20,
+		"only %d channels and %d whole values removed: the test shows nothing", removed, whole)
 }
 
 // TestRangesHold: no run shows a code outside its interval, and on layers that
@@ -193,16 +188,13 @@ func TestConstantSubgraph(t *testing.T) {
 	for _, n := range g.Nodes {
 		left = append(left, n.Op.Name)
 	}
-	if got := strings.Join(left, " "); got != "MaxPool Add" || len(cuts) == 0 {
-		t.Errorf("left %q, want MaxPool and Add\n%s", got, g)
-	}
+	got := strings.Join(left, " ")
+	testenv.Check(t, got == "MaxPool Add" && len(cuts) != 0, "left %q, want MaxPool and Add\n%s", got, g)
 	for seed := range uint64(4) {
 		in := irtest.Inputs(before, seed)
 		want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
 		for i := range want {
-			if !tensor.Equal(want[i], got[i]) {
-				t.Errorf("output %d changed", i)
-			}
+			testenv.Check(t, tensor.Equal(want[i], got[i]), "output %d changed", i)
 		}
 	}
 }
@@ -224,16 +216,13 @@ func TestBorders(t *testing.T) {
 	} {
 		g := irtest.Parse(t, conv(c.bias, c.pads))
 		before := g.Clone()
-		if _, err := prune.Run(g); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(prune.Run(g)))
 		if fixed := len(g.Nodes) == 0; fixed != c.fixed {
 			t.Errorf("bias %d, pads %s: constant is %v, want %v\n%s", c.bias, c.pads, fixed, c.fixed, g)
 		}
 		in := irtest.Inputs(before, 1)
-		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
-			t.Errorf("bias %d, pads %s: the output changed", c.bias, c.pads)
-		}
+		testenv.Check(t, tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]),
+			"bias %d, pads %s: the output changed", c.bias, c.pads)
 	}
 }
 
@@ -254,16 +243,12 @@ func TestPaddedReader(t *testing.T) {
   out "y" = %%y
 }`, c.bias))
 		before := g.Clone()
-		if _, err := prune.Run(g); err != nil {
-			t.Fatal(err)
-		}
-		if got := g.Nodes[0].Out[0].Type.Shape[1]; got != c.left {
-			t.Errorf("bias %d: %d channels left, want %d\n%s", c.bias, got, c.left, g)
-		}
+		testenv.OK(t, testenv.Err(prune.Run(g)))
+		got := g.Nodes[0].Out[0].Type.Shape[1]
+		testenv.Check(t, got == c.left, "bias %d: %d channels left, want %d\n%s", c.bias, got, c.left, g)
 		in := irtest.Inputs(before, 3)
-		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
-			t.Errorf("bias %d: the output changed", c.bias)
-		}
+		testenv.Check(t, tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]),
+			"bias %d: the output changed", c.bias)
 	}
 }
 
@@ -283,17 +268,11 @@ func TestTied(t *testing.T) {
   out "y" = %y
 }`
 	g := irtest.Parse(t, src)
-	if _, err := prune.Run(g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(prune.Run(g)))
 	for _, n := range g.Nodes[:3] {
-		if got := n.Out[0].Type.Shape[1]; got != 2 {
-			t.Errorf("%s has %d channels, want 2", n, got)
-		}
+		testenv.Equal(t, n.Out[0].Type.Shape[1], 2, "%s has channels", n)
 	}
 	g = irtest.Parse(t, strings.Replace(src, `out "y" = %y`, "out \"y\" = %y\n  out \"c\" = %c", 1))
 	cuts, err := prune.Run(g)
-	if err != nil || len(cuts) != 0 {
-		t.Errorf("channels of a graph output went: %v, %v", cuts, err)
-	}
+	testenv.Check(t, err == nil && len(cuts) == 0, "channels of a graph output went: %v, %v", cuts, err)
 }

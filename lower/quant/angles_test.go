@@ -40,8 +40,6 @@ func TestAngles(t *testing.T) {
 		}
 		_, report, err := quant.Calibrate(g, quant.Options{Samples: in})
 		testenv.OK(t, err)
-		if report.SQNR < 25 {
-			t.Errorf("%s: %.1f dB, want 25", name, report.SQNR)
-		}
+		testenv.Check(t, !(report.SQNR < 25), "%s: %.1f dB, want 25", name, report.SQNR)
 	}
 }

@@ -88,9 +88,7 @@ func TestRoomForBias(t *testing.T) {
 		testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 		irtest.Verify(t, q)
 		for _, n := range q.Nodes {
-			if !n.Quantised() {
-				t.Errorf("%s %v: %s stays float", c.name, c.scales, n)
-			}
+			testenv.Check(t, n.Quantised(), "%s %v: %s stays float", c.name, c.scales, n)
 			for i, kept := range c.kept {
 				if n.Op != op.Conv {
 					continue

@@ -189,9 +189,8 @@ func TestDefaultHelps(t *testing.T) {
 			fewGain += b - a
 			few++
 		}
-		if b < a-x.slack {
-			t.Errorf("%s: %.1f dB by default, %.1f with plain ranges; tried %+v", x.name, b, a, r.Tried)
-		}
+		testenv.Check(t, !(b < a-x.slack), "%s: %.1f dB by default, %.1f with plain ranges; tried %+v", x.name, b, a,
+			r.Tried)
 		gain += b - a
 		n++
 	}
@@ -210,16 +209,13 @@ func TestFigures(t *testing.T) {
 		x := controller(t, uint64(seed), 12, 64, 12, 200, "Relu")
 		fit, test := x.all[:16], x.all[16:]
 		q, r := calibrated(t, x.g, defaults(fit))
-		if r.HeldOut != len(fit) || r.InSample || !r.Refitted {
-			t.Fatalf("%d held out, in-sample %v, refitted %v; want all of %d", r.HeldOut, r.InSample, r.Refitted,
-				len(fit))
-		}
+		testenv.Require(t, r.HeldOut == len(fit) && !r.InSample && r.Refitted,
+			"%d held out, in-sample %v, refitted %v; want all of %d", r.HeldOut, r.InSample, r.Refitted, len(fit))
 		said, seen, own = said+r.SQNR, seen+worstOn(t, x.g, q, test), own+worstOn(t, x.g, q, fit)
 	}
 	said, seen, own = said/float64(n), seen/float64(n), own/float64(n)
-	if math.Abs(said-seen) > 4 || own < seen+4 {
-		t.Errorf("said %.1f dB, other samples %.1f dB, its own %.1f dB", said, seen, own)
-	}
+	testenv.Check(t, !(math.Abs(said-seen) > 4) && !(own < seen+4),
+		"said %.1f dB, other samples %.1f dB, its own %.1f dB", said, seen, own)
 }
 
 // TestUndone: a step that loses on samples that it did not see is undone and
@@ -235,9 +231,7 @@ func TestUndone(t *testing.T) {
 			if !s.Kept {
 				undone++
 			}
-			if s.Kept && s.After < s.Before-1 {
-				t.Errorf("seed %d: %+v", seed, s)
-			}
+			testenv.Check(t, !s.Kept || !(s.After < s.Before-1), "seed %d: %+v", seed, s)
 		}
 		if len(r.Diagnostics().Texts(diag.Note)) == 0 &&
 			slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
@@ -250,9 +244,7 @@ func TestUndone(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 	}
-	if undone == 0 {
-		t.Error("nothing was undone")
-	}
+	testenv.Check(t, undone != 0, "nothing was undone")
 }
 
 // TestOddData: data that say little are named, and no figure is given of them;
@@ -296,9 +288,8 @@ func TestOddData(t *testing.T) {
 			!strings.Contains(got, c.want) {
 			t.Errorf("%s: warnings %q, want %q", c.name, got, c.want)
 		}
-		if r.Unknown != c.unknown || c.unknown && r.SQNR != 0 {
-			t.Errorf("%s: unknown %v, %.1f dB", c.name, r.Unknown, r.SQNR)
-		}
+		testenv.Check(t, r.Unknown == c.unknown && (!c.unknown || r.SQNR == 0), "%s: unknown %v, %.1f dB", c.name,
+			r.Unknown, r.SQNR)
 		testenv.Equal(t, r.InSample, len(c.s) == 1, "%s: in-sample %v of %d", c.name, r.InSample, len(c.s))
 	}
 }
@@ -327,9 +318,7 @@ func TestFit(t *testing.T) {
 		}
 		o.Samples, o.Method, o.BiasCorrection, o.Rounding, o.Try = r.Fit(), r.Method, r.Bias, r.Rounding, quant.Trial{}
 		want := c.g.Clone()
-		if _, err := quant.Insert(want, o); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(want, o)))
 		in := quant.SyntheticSamples(c.g.In, 1, 77)[0]
 		a, b := irtest.Run(t, have, in), irtest.Run(t, want, in)
 		for i := range a {

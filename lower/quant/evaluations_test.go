@@ -73,14 +73,12 @@ func TestEvaluationsOfLimits(t *testing.T) {
 		most := add(op.ArgMax, ir.Attrs{"axis": ir.Int(1)}, x)
 		g.AddOutput("y", add(reader, nil, add(op.Cast, ir.Attrs{"to": ir.Int(1)}, most)))
 		g.AddOutput("z", add(countedRelu(&count), nil, x))
-		if _, _, err := quant.Calibrate(g, defaults(quant.SyntheticSamples(g.In, 16, 1))); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := quant.Calibrate(g, defaults(quant.SyntheticSamples(g.In, 16, 1)))
+		testenv.Require(t, err == nil, "%v", err)
 		return count.Load()
 	}
-	if got, want := evaluations(op.Tanh), evaluations(op.Relu); got != want {
-		t.Errorf("%d evaluations beside a value that is counted anew, want %d", got, want)
-	}
+	got, want := evaluations(op.Tanh), evaluations(op.Relu)
+	testenv.Check(t, got == want, "%d evaluations beside a value that is counted anew, want %d", got, want)
 }
 
 // countedRelu is a Relu that nothing but the interpreter knows and that counts its evaluations.

@@ -23,9 +23,7 @@ func TestEvaluator(t *testing.T) {
 		g := randomNet(t, seed)
 		samples := quant.SyntheticSamples(g.In, 6, seed)
 		q := g.Clone()
-		if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{Samples: samples})))
 		for _, g := range []*ir.Graph{g, q} {
 			for _, kept := range []bool{false, true} {
 				run := quant.EvaluatorForTest(g, func(*ir.Value) bool { return kept })
@@ -67,9 +65,7 @@ func TestEvaluatorOfSomeNodes(t *testing.T) {
 			}
 		}
 	}
-	if fewer == 0 {
-		t.Error("everything is evaluated whatever is wanted")
-	}
+	testenv.Check(t, fewer != 0, "everything is evaluated whatever is wanted")
 }
 
 // TestEvaluatorOfLargeWeights: weights that few positions read, and what they are dequantised from, are not kept, with
@@ -92,9 +88,7 @@ out "f" = %f
 `, op.Get))(t)
 	samples := quant.SyntheticSamples(g.In, 2, 5)
 	q := g.Clone()
-	if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{Samples: samples})))
 	for _, g := range []*ir.Graph{g, q} {
 		run := quant.EvaluatorForTest(g, func(*ir.Value) bool { return false })
 		for _, in := range samples {
@@ -108,9 +102,7 @@ out "f" = %f
 func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sample, interp.Observer) error, kept bool) {
 	t.Helper()
 	want := map[*ir.Value]*tensor.Dense{}
-	if _, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d })))
 	got := map[*ir.Value]*tensor.Dense{}
 	testenv.OK(t, run(in, func(v *ir.Value, d *tensor.Dense) {
 		if d.Data != nil {
@@ -120,15 +112,12 @@ func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sampl
 		}
 	}))
 	for _, v := range g.Out {
-		if got[v] == nil {
-			t.Fatalf("%s was not seen", v)
-		}
+		testenv.Require(t, got[v] != nil, "%s was not seen", v)
 	}
 	for v, w := range want {
 		if d := got[v]; d != nil && d.DType == tensor.F32 {
-			if db := ratio(w.Floats(), d.Floats()); db < 60 && !math.IsNaN(db) {
-				t.Fatalf("%s: %.1f dB from the interpreter's", v, db)
-			}
+			db := ratio(w.Floats(), d.Floats())
+			testenv.Require(t, !(db < 60) || math.IsNaN(db), "%s: %.1f dB from the interpreter's", v, db)
 		}
 	}
 }

@@ -34,9 +34,8 @@ func formula(x, d float32, n int, signed bool) float32 {
 
 func TestParseFixedPoint(t *testing.T) {
 	f, err := quant.ParseFixedPoint("n=7, delta=0.125,sign=0")
-	if err != nil || *f != (quant.FixedPoint{N: 7, Sign: quant.Unsigned, Delta: 0.125}) {
-		t.Errorf("%+v %v", f, err)
-	}
+	testenv.Check(t, err == nil && *f == (quant.FixedPoint{N: 7, Sign: quant.Unsigned, Delta: 0.125}), "%+v %v", f,
+		err)
 	if f, err = quant.ParseFixedPoint("delta=auto-pow2-floor,sign=1"); err != nil ||
 		*f != (quant.FixedPoint{Sign: quant.Signed, Floor: true}) {
 		t.Errorf("%+v %v", f, err)
@@ -76,9 +75,7 @@ func TestFixedWeights(t *testing.T) {
 			n = 8
 		}
 		q := g.Clone()
-		if _, err := quant.Insert(q, quant.Options{FixedWeights: f, Samples: samples(g, 2, 1)}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{FixedWeights: f, Samples: samples(g, 2, 1)})))
 		irtest.Verify(t, q)
 		seen := 0
 		for k, nd := range g.Nodes {
@@ -156,13 +153,9 @@ func TestFixedActivations(t *testing.T) {
 			t.Fatal(err)
 		}
 		irtest.Verify(t, q)
-		if k := irtest.Count(q, "QuantizeLinear"); k != c.count {
-			t.Errorf("%s: %d activations are quantised, want %d", c.s, k, c.count)
-		}
+		testenv.Equal(t, irtest.Count(q, "QuantizeLinear"), c.count, "%s: activations are quantised", c.s)
 		values := map[string]*tensor.Dense{}
-		if _, err := interp.Run(q, s[0], func(v *ir.Value, d *tensor.Dense) { values[v.Name] = d }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(interp.Run(q, s[0], func(v *ir.Value, d *tensor.Dense) { values[v.Name] = d })))
 		for _, nd := range q.Nodes {
 			if nd.Op != op.DequantizeLinear || nd.In[0].Def == nil {
 				continue
@@ -195,9 +188,7 @@ func TestFixedBoth(t *testing.T) {
 	r, err := quant.Insert(q, quant.Options{FixedWeights: &quant.FixedPoint{}, FixedActivations: &quant.FixedPoint{},
 		Samples: s})
 	testenv.OK(t, err)
-	if r.Method != option.FixedPoint || len(r.Layers) != 2 || r.SQNR < 15 {
-		t.Errorf("report %+v", r)
-	}
+	testenv.Check(t, r.Method == option.FixedPoint && len(r.Layers) == 2 && !(r.SQNR < 15), "report %+v", r)
 	want := irtest.Run(t, q, s[0])[0].Floats()
 	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
@@ -207,12 +198,9 @@ func TestFixedBoth(t *testing.T) {
 			integer++
 		}
 	}
-	if integer != 1 {
-		t.Errorf("%d integer convolutions, want 1\n%s", integer, q)
-	}
-	if db := ratio(want, irtest.Run(t, q, s[0])[0].Floats()); db < 30 {
-		t.Errorf("integers give %.1f dB", db)
-	}
+	testenv.Check(t, integer == 1, "%d integer convolutions, want 1\n%s", integer, q)
+	db := ratio(want, irtest.Run(t, q, s[0])[0].Floats())
+	testenv.Check(t, !(db < 30), "integers give %.1f dB", db)
 }
 
 // TestSpeltTies: ties go away from zero.

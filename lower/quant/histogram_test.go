@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,27 +22,20 @@ func TestHistogramOf(t *testing.T) {
 	for _, y := range h.Heights() {
 		sum += math.Floor(math.Pow(float64(h.Most)+1, y) - 1 + 1e-9)
 	}
-	if sum != 4 {
-		t.Errorf("the bins hold %v values, want 4", sum)
-	}
+	testenv.Check(t, sum == 4, "the bins hold %v values, want 4", sum)
 	for _, x := range [][]float32{{}, {0, 0}, {1}, {float32(math.Inf(1)), -1, 2, float32(math.NaN())}} {
 		h := HistogramOf(&tensor.Dense{DType: tensor.F32, Shape: []int{len(x)}, Data: x})
-		if len(h.Heights()) != drawnBins || h.Clipped != 0 || h.High < h.Low {
-			t.Errorf("%v: %+v", x, h)
-		}
+		testenv.Check(t, len(h.Heights()) == drawnBins && h.Clipped == 0 && !(h.High < h.Low), "%v: %+v", x, h)
 	}
-	if (&Histogram{Bins: "0?"}).Heights() != nil {
-		t.Error("what is no histogram has heights")
-	}
+	testenv.Check(t, (&Histogram{Bins: "0?"}).Heights() == nil, "what is no histogram has heights")
 }
 
 // TestDrawn: what lies beyond the range of the integers is counted, whether values or a
 // histogram are kept.
 func TestDrawn(t *testing.T) {
 	exact := &stats{lo: -1, hi: 3, count: 5, exact: []float32{-1, 0, 1, 2, 3}}
-	if h := exact.drawn(-1, 1.5); h.Clipped != 0.4 || h.Zeros != 0.2 || h.Low != -1 || h.High != 3 {
-		t.Errorf("%+v", h)
-	}
+	h := exact.drawn(-1, 1.5)
+	testenv.Check(t, h.Clipped == 0.4 && h.Zeros == 0.2 && h.Low == -1 && h.High == 3, "%+v", h)
 	counted := &stats{lo: 0, hi: 4, count: 10, hist: tally{n: []uint32{4, 3, 2, 1}}}
 	if h := counted.drawn(0, 3); h.Clipped != 0.1 || h.Most != 4 {
 		t.Errorf("%+v", h)

@@ -33,9 +33,7 @@ func TestBiasCorrection(t *testing.T) {
 		bias := func(o quant.Options) float64 {
 			q := b.g.Clone()
 			o.Samples, o.Method, o.Percentile = s, option.Percentile, 98
-			if _, err := quant.Insert(q, o); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, testenv.Err(quant.Insert(q, o)))
 			irtest.Verify(t, q)
 			mean := make([]float64, 6)
 			for _, in := range s {
@@ -54,9 +52,7 @@ func TestBiasCorrection(t *testing.T) {
 			better++
 		}
 	}
-	if better < 7 {
-		t.Errorf("the bias is halved in %d of 8 networks", better)
-	}
+	testenv.Check(t, better >= 7, "the bias is halved in %d of 8 networks", better)
 }
 
 // TestEqualize: the float network computes the same bits, and channels of very
@@ -100,19 +96,15 @@ func TestEqualize(t *testing.T) {
 			BiasCorrection: true}); r.SQNR < db[true]-1 {
 			t.Errorf("depthwise %v: %.1f dB with corrected biases too, %.1f without", depthwise, r.SQNR, db[true])
 		}
-		if db[true] < db[false]+3 {
-			t.Errorf("depthwise %v: %.1f dB with equalisation, %.1f without", depthwise, db[true], db[false])
-		}
+		testenv.Check(t, !(db[true] < db[false]+3), "depthwise %v: %.1f dB with equalisation, %.1f without",
+			depthwise, db[true], db[false])
 		// The float part of the quantised graph: bypass every Q/DQ pair of
 		// activations and restore the weights' reals.
 		q := b.g.Clone()
 		testenv.OK(t, quant.EqualizeForTest(q, s))
-		if q.String() == b.g.String() {
-			t.Error("nothing was equalised")
-		}
-		if a, c := irtest.Run(t, b.g, s[0])[0], irtest.Run(t, q, s[0])[0]; !tensor.Equal(a, c) {
-			t.Error("the float network computes other bits")
-		}
+		testenv.Check(t, q.String() != b.g.String(), "nothing was equalised")
+		a, c := irtest.Run(t, b.g, s[0])[0], irtest.Run(t, q, s[0])[0]
+		testenv.Check(t, tensor.Equal(a, c), "the float network computes other bits")
 	}
 }
 
@@ -146,27 +138,23 @@ func TestLSTM(t *testing.T) {
 			g := lstmGraph(t, dir, last)
 			s := samples(g, 4, 1)
 			q, _ := quantised(t, g, quant.Options{Samples: s})
-			if irtest.Count(q, "QLSTM") == 0 || irtest.Count(q, "LSTM") != 0 {
-				t.Errorf("%s: no QLSTM in\n%s", dir, q)
-			}
+			testenv.Check(t, irtest.Count(q, "QLSTM") != 0 && irtest.Count(q, "LSTM") == 0, "%s: no QLSTM in\n%s",
+				dir, q)
 			for _, n := range q.Nodes {
 				if !n.Quantised() {
 					t.Errorf("%s: %s is float", dir, n)
 				}
 			}
 			want, got := irtest.Run(t, g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
-			if db := ratio(want, got); db < 25 {
-				t.Errorf("%s, last %v: %.1f dB", dir, last, db)
-			}
+			db := ratio(want, got)
+			testenv.Check(t, !(db < 25), "%s, last %v: %.1f dB", dir, last, db)
 		}
 	}
 	g := lstmGraph(t, "forward", false)
 	g.AddOutput("c", g.Nodes[0].Out[2])
 	q, _ := quantised(t, g, quant.Options{Samples: samples(g, 2, 1)})
-	if irtest.Count(q, "QLSTM") != 1 || q.Out[1].Type.DType != tensor.I16 {
-		t.Errorf("the cell state is no int16 output of a QLSTM\n%s", q)
-	}
-	if _, err := interp.Run(q, irtest.Inputs(q, 1), nil); err != nil {
-		t.Error(err)
-	}
+	testenv.Check(t, irtest.Count(q, "QLSTM") == 1 && q.Out[1].Type.DType == tensor.I16,
+		"the cell state is no int16 output of a QLSTM\n%s", q)
+	_, err := interp.Run(q, irtest.Inputs(q, 1), nil)
+	testenv.Check(t, err == nil, "%v", err)
 }

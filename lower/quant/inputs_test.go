@@ -325,13 +325,10 @@ func TestMixedUnits(t *testing.T) {
 			testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 			irtest.Verify(t, q)
 			for _, v := range q.In {
-				if v.Type.DType != tensor.I8 {
-					t.Errorf("input %s is %s, want int8", v.Name, v.Type)
-				}
+				testenv.Check(t, v.Type.DType == tensor.I8, "input %s is %s, want int8", v.Name, v.Type)
 			}
-			if got := s.right(t, q, test, want); float < 60 || got < float-2 {
-				t.Errorf("int8 gets %.1f %% right, float %.1f %%", got, float)
-			}
+			got := s.right(t, q, test, want)
+			testenv.Check(t, !(float < 60) && !(got < float-2), "int8 gets %.1f %% right, float %.1f %%", got, float)
 		})
 	}
 }
@@ -372,8 +369,7 @@ func TestMissing(t *testing.T) {
 			want = append(want, irtest.Run(t, g, in)[0].Floats()...)
 			got = append(got, runInteger(t, q, in)[0].Floats()...)
 		}
-		if db := ratio(want, got); !(db > 15) {
-			t.Errorf("seed %d: %.1f dB\n%s", seed, db, q)
-		}
+		db := ratio(want, got)
+		testenv.Check(t, db > 15, "seed %d: %.1f dB\n%s", seed, db, q)
 	}
 }

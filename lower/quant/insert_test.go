@@ -159,9 +159,7 @@ func TestRandomGraphs(t *testing.T) {
 		o := quant.Options{Samples: s, Method: option.Method(seed % 2), BiasCorrection: seed%3 == 0,
 			Equalize: seed%5 == 0}
 		qdq := g.Clone()
-		if _, err := quant.Insert(qdq, o); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(qdq, o)))
 		for _, n := range qdq.Nodes { // quantize writes this graph
 			if used := func(v *ir.Value) bool { return len(v.Uses()) > 0 || qdq.IsOutput(v) }; !slices.ContainsFunc(
 				n.Out, used) {
@@ -170,9 +168,7 @@ func TestRandomGraphs(t *testing.T) {
 		}
 		q, r := quantised(t, g, o)
 		for _, n := range q.Nodes {
-			if !n.Quantised() {
-				t.Errorf("seed %d: %s stays float\n%s", seed, n, q)
-			}
+			testenv.Check(t, n.Quantised(), "seed %d: %s stays float\n%s", seed, n, q)
 		}
 		for i, in := range samples(g, 3, seed) { // the calibration inputs: nothing clips much
 			want := irtest.Run(t, g, in)
@@ -194,9 +190,7 @@ func TestIntegerIsSimulated(t *testing.T) {
 		g := randomNet(t, 100+seed)
 		s := samples(g, 4, seed)
 		qdq := g.Clone()
-		if _, err := quant.Insert(qdq, quant.Options{Samples: s}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(qdq, quant.Options{Samples: s})))
 		q, _ := quantised(t, g, quant.Options{Samples: s})
 		want, got := irtest.Run(t, qdq, s[0]), runInteger(t, q, s[0])
 		for k := range want {
@@ -265,9 +259,7 @@ func TestSharedAndFixed(t *testing.T) {
 	q, _ := quantised(t, g, quant.Options{Samples: samples(g, 4, 1)})
 	ty := typesOf(q)
 	for _, v := range []string{"m", "a", "t"} {
-		if !ty[v].Quant.Equal(ty["r"].Quant) {
-			t.Errorf("%s is %s, r %s: want the same", v, ty[v], ty["r"])
-		}
+		testenv.Check(t, ty[v].Quant.Equal(ty["r"].Quant), "%s is %s, r %s: want the same", v, ty[v], ty["r"])
 	}
 	testenv.Equal(t, ty["r"].Quant.Zero[0], -128, "zero point after Relu")
 	for v, want := range map[string]*ir.Quant{"s": ir.PerTensor(1.0/256, -128), "p": ir.PerTensor(1.0/256, -128),
@@ -294,9 +286,8 @@ func TestConcat(t *testing.T) {
 		b.g.AddOutput("y", b.conv(both, 4, 1, 1, nil))
 		b.g.AddOutput("z", b.conv(narrow, 4, 1, 1, nil))
 		q, _ := quantised(t, b.g, quant.Options{Samples: samples(b.g, 4, 1)})
-		if n := irtest.Count(q, "Requantize"); (n > 0) == c.same {
-			t.Errorf("scale %g: %d Requantize", c.scale, n)
-		}
+		n := irtest.Count(q, "Requantize")
+		testenv.Check(t, (n > 0) != c.same, "scale %g: %d Requantize", c.scale, n)
 	}
 }
 
@@ -323,9 +314,8 @@ func TestResizeScales(t *testing.T) {
 				}
 			}
 			want, got := irtest.Run(t, b.g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
-			if db := ratio(want, got); db < 24 {
-				t.Errorf("%s %v: %.1f dB", mode, factors, db)
-			}
+			db := ratio(want, got)
+			testenv.Check(t, !(db < 24), "%s %v: %.1f dB", mode, factors, db)
 		}
 	}
 }
@@ -344,9 +334,8 @@ func TestFloatTail(t *testing.T) {
 	if q.Out[0].Type.DType != tensor.F32 {
 		t.Errorf("the output is %s, want f32", q.Out[0].Type)
 	}
-	if db := ratio(want[4*64:], got[4*64:]); db < 30 {
-		t.Errorf("the probabilities have %.1f dB", db)
-	}
+	db := ratio(want[4*64:], got[4*64:])
+	testenv.Check(t, !(db < 30), "the probabilities have %.1f dB", db)
 }
 
 // TestStaysFloat: data movement around operators without an integer form is
@@ -362,9 +351,7 @@ func TestStaysFloat(t *testing.T) {
 		t.Fatal("CumSum has an integer form now: take another operator without one")
 	}
 	r := testenv.Must(quant.Insert(g, quant.Options{Samples: samples(g, 2, 1)}))(t)
-	if len(g.Nodes) != 3 || len(r.Layers) != 0 {
-		t.Errorf("changed to\n%s", g)
-	}
+	testenv.Check(t, len(g.Nodes) == 3 && len(r.Layers) == 0, "changed to\n%s", g)
 
 	b = newBuilder(t, 1)
 	x = b.g.AddInput("x", ir.T(tensor.F32, 1, 4, 8, 8))
@@ -385,9 +372,8 @@ func TestStaysFloat(t *testing.T) {
 			float++
 		}
 	}
-	if float != 1 || q.In[0].Type.Quant == nil || q.Out[0].Type.Quant == nil {
-		t.Errorf("%d float convolutions in\n%s", float, q)
-	}
+	testenv.Check(t, float == 1 && q.In[0].Type.Quant != nil && q.Out[0].Type.Quant != nil,
+		"%d float convolutions in\n%s", float, q)
 }
 
 // TestExtremeChannels: channels of zeros, of denormals and with huge biases
@@ -412,9 +398,8 @@ func TestExtremeChannels(t *testing.T) {
 		}
 	}
 	for _, n := range q.Nodes {
-		if p, why := op.ConvQuantParams(n); why != "" || p == nil {
-			t.Errorf("%s: %s", n, why)
-		}
+		p, why := op.ConvQuantParams(n)
+		testenv.Check(t, why == "" && p != nil, "%s: %s", n, why)
 	}
 }
 
@@ -469,9 +454,7 @@ func TestSyntheticNaN(t *testing.T) {
 	s := samples(g, 3, 1)
 	s[1][0].SetFloat(3, math.NaN())
 	r, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: quant.SyntheticSource})
-	if err != nil || r.Samples != 2 {
-		t.Errorf("report %+v, %v; want two samples", r, err)
-	}
+	testenv.Check(t, err == nil && r.Samples == 2, "report %+v, %v; want two samples", r, err)
 	testenv.Refused(t, testenv.Err(quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"})),
 		"calibration sample 1")
 	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil ||
@@ -490,9 +473,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	for _, l := range r.Layers {
-		if l.Name == "" || l.Scale <= 0 || l.Range[0] > 0 || l.Range[1] < 0 || l.SQNR < 5 {
-			t.Errorf("layer %+v", l)
-		}
+		testenv.Check(t, l.Name != "" && !(l.Scale <= 0) && !(l.Range[0] > 0) && !(l.Range[1] < 0) && !(l.SQNR < 5),
+			"layer %+v", l)
 	}
 	// The ratio of the worst output is that of the simulation.
 	var want, got []float64

@@ -41,9 +41,7 @@ func FuzzLayers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		l, err := parseLayers("layers.yaml", []byte(s), names)
 		if err != nil {
-			if len(err.Error()) < 10 || bug.Is(err) {
-				t.Errorf("error %T %q", err, err)
-			}
+			testenv.Check(t, len(err.Error()) >= 10 && !bug.Is(err), "error %T %q", err, err)
 			return
 		}
 		for _, n := range g.Nodes {
@@ -64,16 +62,13 @@ func FuzzLayers(f *testing.F) {
 
 // TestGlob: a pattern of many stars takes no more time than the names are long.
 func TestGlob(t *testing.T) {
-	if glob(strings.Repeat("*a", 2000)+"b", strings.Repeat("a", 5000)) {
-		t.Error("a pattern that ends in b matched")
-	}
+	testenv.Check(t, !glob(strings.Repeat("*a", 2000)+"b", strings.Repeat("a", 5000)),
+		"a pattern that ends in b matched")
 	for _, c := range []struct {
 		pattern, name string
 		want          bool
 	}{{"*", "", true}, {"a*", "ab", true}, {"a*a", "a", false}, {"*b", "ab", true}, {"a*b*c", "abbc", true},
 		{"a*c*b", "abbc", false}, {"ab", "abc", false}, {"*ab*ab", "ab", false}} {
-		if glob(c.pattern, c.name) != c.want {
-			t.Errorf("%q and %q: want %v", c.pattern, c.name, c.want)
-		}
+		testenv.Check(t, glob(c.pattern, c.name) == c.want, "%q and %q: want %v", c.pattern, c.name, c.want)
 	}
 }

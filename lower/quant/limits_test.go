@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -158,9 +159,8 @@ func TestEmptyRows(t *testing.T) {
 	for _, x := range s[12:] {
 		want, got := irtest.Run(t, g, x)[0].Floats(), runInteger(t, q, x)[0].Floats()
 		n := (tokens - 1) * 8
-		if db := ratio(want[:n], got[:n]); db < 19 {
-			t.Errorf("%.1f dB", db)
-		}
+		db := ratio(want[:n], got[:n])
+		testenv.Check(t, !(db < 19), "%.1f dB", db)
 	}
 }
 
@@ -200,13 +200,10 @@ func TestLevels(t *testing.T) {
 		for _, x := range s[6:] {
 			want, got := irtest.Run(t, g, x), runInteger(t, q, x)
 			db := ratio(want[0].Floats(), got[0].Floats())
-			if c.also == "" && db < 30 {
-				t.Errorf("%s: %.1f dB", c.f, db)
-			}
+			testenv.Check(t, c.also != "" || !(db < 30), "%s: %.1f dB", c.f, db)
 			if c.also != "" {
-				if far := ratio(want[1].Floats(), got[1].Floats()); far < 30 {
-					t.Errorf("%s, with a reader that tells its arguments apart: %.1f dB", c.f, far)
-				}
+				far := ratio(want[1].Floats(), got[1].Floats())
+				testenv.Check(t, !(far < 30), "%s, with a reader that tells its arguments apart: %.1f dB", c.f, far)
 			}
 		}
 	}

@@ -23,9 +23,8 @@ func TestLostChannel(t *testing.T) {
 	out "y" = %y
 }`)
 		_, r := calibrated(t, g, defaults(samples(g, 16, 1)))
-		if len(r.Costs) == 0 || !strings.Contains(r.Costs[0].Layer, "trunk") {
-			t.Errorf("weights %s, %.1f dB: %v", head, r.SQNR, r.Costs)
-		}
+		testenv.Check(t, len(r.Costs) != 0 && strings.Contains(r.Costs[0].Layer, "trunk"), "weights %s, %.1f dB: %v",
+			head, r.SQNR, r.Costs)
 	}
 }
 
@@ -58,9 +57,8 @@ func TestLost(t *testing.T) {
 		}
 		for _, part := range []string{`output small has an SQNR of`, `most is lost in Sub "difference"`, "int16x8",
 			"--propose"} {
-			if !strings.Contains(said, part) {
-				t.Errorf("factor %s, %.1f dB: %q does not say %q", k.factor, r.SQNR, said, part)
-			}
+			testenv.Check(t, strings.Contains(said, part), "factor %s, %.1f dB: %q does not say %q", k.factor, r.SQNR,
+				said, part)
 		}
 	}
 }

@@ -57,14 +57,11 @@ func TestCellState(t *testing.T) {
 		s = append(s, irtest.Inputs(g, uint64(k)+1))
 	}
 	q := g.Clone()
-	if _, err := quant.Insert(q, quant.Options{Samples: s}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{Samples: s})))
 	irtest.Verify(t, q)
 	want := irtest.Run(t, g, s[0])[0].Floats()
-	if db := signalToNoise(want, irtest.Run(t, q, s[0])[0].Floats()); db < 30 {
-		t.Errorf("Q/DQ graph: %.1f dB", db)
-	}
+	db := signalToNoise(want, irtest.Run(t, q, s[0])[0].Floats())
+	testenv.Check(t, !(db < 30), "Q/DQ graph: %.1f dB", db)
 	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	n := only(t, q)
@@ -86,9 +83,8 @@ func TestCellState(t *testing.T) {
 		}
 	}
 	limit := math.Ldexp(math.MaxInt16, power)
-	if limit < top || limit > 8*top {
-		t.Errorf("scale 2^%d covers %.3g, states reach %.3g", power, limit, top)
-	}
+	testenv.Check(t, !(limit < top) && !(limit > 8*top), "scale 2^%d covers %.3g, states reach %.3g", power, limit,
+		top)
 	x := []*tensor.Dense{ir.QuantiseEven(s[0][0], q.In[0].Type)}
 	got := ir.Dequantise(irtest.Run(t, q, x)[0], q.Out[0].Type.Quant).Floats()
 	if db := signalToNoise(want, got); db < 28 {
@@ -115,9 +111,7 @@ func TestCellStateUnknown(t *testing.T) {
 	g := irtest.Parse(t, "graph \"g\" {\nin %x : f32[20,1,6]\nconst %b : f32[1,96] = rand 3\n"+src+
 		"\nout \"y\" = %y\n}")
 	testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
-	if p := ir.AttrsOf[op.QLSTMAttrs](only(t, g)).CellScalePower; p != 5-15 {
-		t.Errorf("scale 2^%d for 20 steps, want 2^-10", p)
-	}
+	testenv.Equal(t, ir.AttrsOf[op.QLSTMAttrs](only(t, g)).CellScalePower, 5-15, "scale 2^ for 20 steps")
 }
 
 // only is the one QLSTM of a graph.

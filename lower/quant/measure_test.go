@@ -146,9 +146,8 @@ func TestOfficial(t *testing.T) {
 			}
 			db := ratio(ref, got)
 			t.Logf("%-24s %-22s %5.1f dB, official %5.1f; on calibration data %5.1f", name, what, db, official, r.SQNR)
-			if what == "mse" && db < official-0.5 {
-				t.Errorf("%s: %.1f dB, the official model has %.1f", name, db, official)
-			}
+			testenv.Check(t, what != "mse" || !(db < official-0.5), "%s: %.1f dB, the official model has %.1f", name,
+				db, official)
 		}
 	}
 }
@@ -198,9 +197,7 @@ func TestSharedModels(t *testing.T) {
 	}
 	// A classifier that is unsure of a noise image, and a detector of 60 layers
 	// with random weights, whose int8 weights alone cost more than that.
-	if len(weak) > 2 {
-		t.Errorf("below 15 dB: %v", weak)
-	}
+	testenv.Check(t, len(weak) <= 2, "below 15 dB: %v", weak)
 }
 
 // golden reads case k: inputs and outputs in graph order.

@@ -36,14 +36,11 @@ func TestInferenceMemory(t *testing.T) {
 	g, samples := separable(t, 12, 16, 64, 1, nil)
 	constants, values, live := irtest.Footprint(g)
 	run := func() {
-		if _, err := interp.Run(g, samples[0], nil); err != nil {
-			t.Error(err)
-		}
+		_, err := interp.Run(g, samples[0], nil)
+		testenv.Check(t, err == nil, "%v", err)
 	}
 	heap := irtest.NewHeap()
-	if _, err := interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() })))
 	if limit := live + live/16 + 64<<10; heap.Most > limit {
 		t.Errorf("%d bytes are live during an inference, want at most %d: %d of values live together", heap.Most,
 			limit, live)
@@ -55,9 +52,8 @@ func TestInferenceMemory(t *testing.T) {
 	if !vec.HasAssembly() {
 		limit += 8 * values // products in float64
 	}
-	if all > limit {
-		t.Errorf("an inference allocates %d bytes, want at most %d for values of %d", all, limit, values)
-	}
+	testenv.Check(t, all <= limit, "an inference allocates %d bytes, want at most %d for values of %d", all, limit,
+		values)
 	t.Logf("live %d (values live together %d), allocated %d (all values %d)", heap.Most, live, all, values)
 }
 
@@ -69,18 +65,15 @@ func TestCalibrationMemory(t *testing.T) {
 	heap := irtest.NewHeap()
 	g, samples := separable(t, 12, 16, 64, count, heap.Probe())
 	constants, values, live := irtest.Footprint(g)
-	if _, _, err := quant.Calibrate(g, everything(samples)); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := quant.Calibrate(g, everything(samples))
+	testenv.Require(t, err == nil, "%v", err)
 	// Beside them a histogram of 64 KiB for every value, and the values of a few nodes;
 	// integers of the quantised graph for all samples.
 	input := int64(g.In[0].Type.Elems()) * 4
 	limit := 6*constants + count*input + 4*live + int64(len(g.Nodes)+1)*(64<<10)
 	t.Logf("live %d, want at most %d; values live together %d, all %d", heap.Most, limit, live, values)
-	if heap.Most > limit {
-		t.Errorf("%d bytes are live during calibration, want at most %d: values live together take %d", heap.Most,
-			limit, live)
-	}
+	testenv.Check(t, heap.Most <= limit,
+		"%d bytes are live during calibration, want at most %d: values live together take %d", heap.Most, limit, live)
 }
 
 // BenchmarkInference is the float network on one sample.
@@ -88,17 +81,13 @@ func BenchmarkInference(b *testing.B) {
 	heap := irtest.NewHeap()
 	g, samples := separable(b, 8, 32, 32, 1, nil)
 	run := func() {
-		if _, err := interp.Run(g, samples[0], nil); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, testenv.Err(interp.Run(g, samples[0], nil)))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		run()
 	}
-	if _, err := interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() }); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() })))
 	b.ReportMetric(float64(heap.Most), "live-B")
 }
 
@@ -106,9 +95,8 @@ func BenchmarkInference(b *testing.B) {
 func BenchmarkCalibrate(b *testing.B) {
 	g, samples := separable(b, 8, 16, 24, 8, nil)
 	run := func() {
-		if _, _, err := quant.Calibrate(g, everything(samples)); err != nil {
-			b.Fatal(err)
-		}
+		_, _, err := quant.Calibrate(g, everything(samples))
+		testenv.Require(b, err == nil, "%v", err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -55,9 +55,8 @@ func TestMixture(t *testing.T) {
 	q := g.Clone()
 	r, err := Insert(q, opt)
 	testenv.OK(t, err)
-	if p := DB(m.Noise(m.All(Int8))); math.Abs(p-r.SQNR) > 3 {
-		t.Errorf("int8: predicted %.1f dB, measured %.1f", p, r.SQNR)
-	}
+	p := DB(m.Noise(m.All(Int8)))
+	testenv.Check(t, !(math.Abs(p-r.SQNR) > 3), "int8: predicted %.1f dB, measured %.1f", p, r.SQNR)
 	o := opt
 	o.Layer = m.Of(m.All(Int16x8))
 	if r, err = Insert(g.Clone(), o); err != nil {
@@ -70,9 +69,8 @@ func TestMixture(t *testing.T) {
 	// A layer alone gains nothing: what it makes is rounded for its readers.
 	alone := m.All(Int8)
 	alone[1] = Int16x8
-	if a, b := m.Noise(alone), m.Noise(m.All(Int8)); a > b || a < 0.5*b {
-		t.Errorf("one layer alone: noise %g, of all in int8 %g", a, b)
-	}
+	a, b := m.Noise(alone), m.Noise(m.All(Int8))
+	testenv.Check(t, !(a > b) && !(a < 0.5*b), "one layer alone: noise %g, of all in int8 %g", a, b)
 	path := m.Path()
 	for i := 1; i < len(path); i++ {
 		if path[i].Noise >= path[i-1].Noise {
@@ -80,15 +78,12 @@ func TestMixture(t *testing.T) {
 		}
 	}
 	last := path[len(path)-1]
-	if last.Noise > m.Noise(m.All(Int16x8)) || len(path) < 4 {
-		t.Errorf("the path ends with %v after %d steps", last, len(path))
-	}
+	testenv.Check(t, !(last.Noise > m.Noise(m.All(Int16x8))) && len(path) >= 4,
+		"the path ends with %v after %d steps", last, len(path))
 	for _, x := range m.Narrower(last.Layers) {
 		next := slices.Clone(last.Layers)
 		next[x.Choice] = x.Layer
-		if m.Cost(next) >= m.Cost(last.Layers) {
-			t.Errorf("%+v costs no less", x)
-		}
+		testenv.Check(t, !(m.Cost(next) >= m.Cost(last.Layers)), "%+v costs no less", x)
 	}
 
 	// What follows floats is float, and named.
@@ -96,17 +91,11 @@ func TestMixture(t *testing.T) {
 	for _, x := range m.Layers(m.All(Float)) {
 		follows = append(follows, x.Name+" "+x.Layer.String())
 	}
-	if s := strings.Join(follows, ", "); s != "a float32, b float32, c float32, d float32, p float32" {
-		t.Error(s)
-	}
+	testenv.Equal(t, strings.Join(follows, ", "), "a float32, b float32, c float32, d float32, p float32")
 	o.Layer = m.Of(m.All(Float))
 	f := g.Clone()
-	if _, err := Insert(f, o); err != nil {
-		t.Fatal(err)
-	}
-	if len(f.Nodes) != len(g.Nodes) {
-		t.Errorf("float throughout: %d nodes, want %d", len(f.Nodes), len(g.Nodes))
-	}
+	testenv.OK(t, testenv.Err(Insert(f, o)))
+	testenv.Check(t, len(f.Nodes) == len(g.Nodes), "float throughout: %d nodes, want %d", len(f.Nodes), len(g.Nodes))
 }
 
 // TestMixtureNames: nodes that share a name are one choice; what no file can name stays.

@@ -149,9 +149,7 @@ func TestMixedOutputs(t *testing.T) {
 				if y := q.Out[0].Type; y.DType != as.Data && (as == quant.Int8 || !y.DType.IsFloat()) {
 					t.Fatalf("the output is %s, want %s\n%s", y, as.Data, q)
 				}
-				if slices.Min(db) < least {
-					t.Errorf("the channels have %.1f dB\n%s", db, q)
-				}
+				testenv.Check(t, !(slices.Min(db) < least), "the channels have %.1f dB\n%s", db, q)
 			})
 		}
 	}
@@ -212,9 +210,7 @@ func TestClassesKeepOneScale(t *testing.T) {
 		}, false)
 
 		testenv.OK(t, quant.ScaleBorders(g, quant.Options{Samples: r.samples(32)}))
-		if g.Out[0].Def.Op == op.ChannelAffine {
-			t.Errorf("seed %d: an output of classes got scales\n%s", seed, g)
-		}
+		testenv.Check(t, g.Out[0].Def.Op != op.ChannelAffine, "seed %d: an output of classes got scales\n%s", seed, g)
 	}
 }
 
@@ -243,8 +239,7 @@ func TestLogarithms(t *testing.T) {
 			want = append(want, irtest.Run(t, g, s)[0].Floats()...)
 			got = append(got, runInteger(t, q, s)[0].Floats()...)
 		}
-		if db := ratio(want, got); db < 20 {
-			t.Errorf("seed %d: %.1f dB\n%s", seed, db, q)
-		}
+		db := ratio(want, got)
+		testenv.Check(t, !(db < 20), "seed %d: %.1f dB\n%s", seed, db, q)
 	}
 }

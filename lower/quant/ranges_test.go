@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestAffine: zero is exact, ends are covered within half a step.
@@ -15,19 +17,16 @@ func TestAffine(t *testing.T) {
 		lo, hi := r.NormFloat64()*math.Exp(r.NormFloat64()*5), r.NormFloat64()*math.Exp(r.NormFloat64()*5)
 		a := affineOf(min(lo, hi), max(lo, hi))
 		l, h := min(lo, hi, 0), max(lo, hi, 0)
-		if a.zero != math.Round(a.zero) || a.zero < -128 || a.zero > 127 || a.apply(0) != 0 {
-			t.Fatalf("[%g, %g]: %+v", l, h, a)
-		}
+		testenv.Require(t, a.zero == math.Round(a.zero) && !(a.zero < -128) && !(a.zero > 127) && a.apply(0) == 0,
+			"[%g, %g]: %+v", l, h, a)
 		if a.lo() > l+0.51*a.scale || a.hi() < h-0.51*a.scale {
 			t.Fatalf("[%g, %g] is not covered by [%g, %g], step %g", l, h, a.lo(), a.hi(), a.scale)
 		}
-		if l == 0 && a.zero != -128 || h == 0 && a.zero != 127 {
-			t.Fatalf("[%g, %g]: zero point %g", l, h, a.zero)
-		}
+		testenv.Require(t, (l != 0 || a.zero == -128) && (h != 0 || a.zero == 127), "[%g, %g]: zero point %g", l, h,
+			a.zero)
 	}
-	if a := affineOf(0, 0); a.scale <= 0 {
-		t.Errorf("an empty range has scale %g", a.scale)
-	}
+	a := affineOf(0, 0)
+	testenv.Check(t, !(a.scale <= 0), "an empty range has scale %g", a.scale)
 	if a := affineOf(0, 1e-300); float32(a.scale) <= 0 {
 		t.Errorf("a tiny range has scale %g", a.scale)
 	}
@@ -60,9 +59,7 @@ func TestSearch(t *testing.T) {
 				best = min(best, c(affineOf(lo*g, hi*f)))
 			}
 		}
-		if got > best*1.02 {
-			t.Errorf("outlier %g: error %g, a grid finds %g", outlier, got, best)
-		}
+		testenv.Check(t, !(got > best*1.02), "outlier %g: error %g, a grid finds %g", outlier, got, best)
 	}
 }
 
@@ -101,16 +98,14 @@ func TestEnough(t *testing.T) {
 			}
 			enough := want * (0.5 + 0.5*r.Float64())
 			got := c(a, enough)
-			if !(got > enough) && want > enough {
-				t.Fatalf("%d bins, %+v: divergence %g of %g, not above %g", bins, a, got, want, enough)
-			}
+			testenv.Require(t, got > enough || !(want > enough), "%d bins, %+v: divergence %g of %g, not above %g",
+				bins, a, got, want, enough)
 			if c(a, least) != want {
 				left++
 			}
 		}
-		if bins == 20000 && left < 400/3 {
-			t.Errorf("%d of 400 ranges are left out by their outermost levels", left)
-		}
+		testenv.Check(t, bins != 20000 || left >= 400/3, "%d of 400 ranges are left out by their outermost levels",
+			left)
 	}
 }
 
@@ -120,9 +115,8 @@ func TestPercentile(t *testing.T) {
 		x[i], w[i] = float64(i-500), 1
 	}
 	lo, hi := percentile(x, w, 0, 0.98)
-	if math.Abs(lo+490) > 1 || math.Abs(hi-490) > 1 {
-		t.Errorf("98 %% of -500..500 is [%g, %g], want about ±490", lo, hi)
-	}
+	testenv.Check(t, !(math.Abs(lo+490) > 1) && !(math.Abs(hi-490) > 1),
+		"98 %% of -500..500 is [%g, %g], want about ±490", lo, hi)
 	if lo, hi = percentile(x, w, 0, 1); lo != -500 || hi != 500 {
 		t.Errorf("100 %% is [%g, %g]", lo, hi)
 	}
@@ -141,8 +135,7 @@ func (a affine) apply(x float64) float64 {
 // TestQuickLog: it is the logarithm, from the least share of a distribution to beyond all of it.
 func TestQuickLog(t *testing.T) {
 	for x := 1e-12; x < 1e3; x *= 1.0007 {
-		if got, want := quickLog(x), math.Log(x); math.Abs(got-want) > 1e-13 {
-			t.Fatalf("log of %g is %g, want %g", x, got, want)
-		}
+		got, want := quickLog(x), math.Log(x)
+		testenv.Require(t, !(math.Abs(got-want) > 1e-13), "log of %g is %g, want %g", x, got, want)
 	}
 }

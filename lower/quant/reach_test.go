@@ -102,9 +102,8 @@ func checkReach(t *testing.T, g *ir.Graph, name string, near bool) {
 	}
 	for _, n := range g.Nodes {
 		why := quant.WhyFloat(g, n)
-		if n.Op.Name == name && strings.Contains(why, "would overflow") == near {
-			t.Errorf("%s: reason %q", n, why)
-		}
+		testenv.Check(t, n.Op.Name != name || strings.Contains(why, "would overflow") != near, "%s: reason %q", n,
+			why)
 	}
 	in := samples(g, 1, 3)[0]
 	want, got := irtest.Run(t, g, in)[0], runInteger(t, q, in)[0]
@@ -171,8 +170,6 @@ func checkCalibrated(t *testing.T, name string, other func(i int, x float64) flo
 	}
 	testenv.OK(t, err)
 	for _, n := range b.g.Nodes {
-		if n.Op.Name == name && !n.Quantised() {
-			t.Errorf("%s is in float", n)
-		}
+		testenv.Check(t, n.Op.Name != name || n.Quantised(), "%s is in float", n)
 	}
 }

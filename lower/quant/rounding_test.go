@@ -66,9 +66,7 @@ func oneProduct(t *testing.T, seed uint64) *ir.Graph {
 func layerErrors(t *testing.T, g *ir.Graph, s []quant.Sample, rounding option.Rounding) []float64 {
 	t.Helper()
 	q := g.Clone()
-	if _, err := quant.Insert(q, quant.Options{Samples: s, Rounding: rounding, Method: option.MinMax}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{Samples: s, Rounding: rounding, Method: option.MinMax})))
 	irtest.Verify(t, q)
 	id, f := g.Nodes[0].ID, g.Nodes[0]
 	shape := f.Out[0].Type.Shape
@@ -118,9 +116,7 @@ func TestAdaptiveRounding(t *testing.T) {
 			}
 		}
 	}
-	if better < total/2 {
-		t.Errorf("%d of %d channels are better", better, total)
-	}
+	testenv.Check(t, better >= total/2, "%d of %d channels are better", better, total)
 }
 
 // deepNet is a chain of convolutions with residuals, n layers deep.
@@ -162,9 +158,8 @@ func TestAdaptiveRoundingDeep(t *testing.T) {
 		for _, r := range []option.Rounding{option.Nearest, option.Adaptive} {
 			q := g.Clone()
 			rep := testenv.Must(quant.Insert(q, quant.Options{Samples: calib, Rounding: r, BiasCorrection: true}))(t)
-			if rep.Rounding != r || (rep.Adapted > 0) != (r == option.Adaptive) {
-				t.Errorf("%s is reported as %s, %d layers", r, rep.Rounding, rep.Adapted)
-			}
+			testenv.Check(t, rep.Rounding == r && (rep.Adapted > 0) == (r == option.Adaptive),
+				"%s is reported as %s, %d layers", r, rep.Rounding, rep.Adapted)
 			exactActivations(q)
 			var want, got []float64
 			for _, in := range unseen {
@@ -176,9 +171,7 @@ func TestAdaptiveRoundingDeep(t *testing.T) {
 		t.Logf("seed %d: %.1f dB, nearest %.1f dB", seed, db[option.Adaptive], db[option.Nearest])
 		gain += (db[option.Adaptive] - db[option.Nearest]) / nets
 	}
-	if gain < 3 {
-		t.Errorf("adaptive rounding gains %.1f dB", gain)
-	}
+	testenv.Check(t, !(gain < 3), "adaptive rounding gains %.1f dB", gain)
 }
 
 // TestAdaptiveRoundingSame: the number of cores does not change a bit.
@@ -194,9 +187,7 @@ func TestAdaptiveRoundingSame(t *testing.T) {
 		testenv.OK(t, err)
 		texts[fmt.Sprint(q.String(), constants(q))] = true
 	}
-	if len(texts) != 1 {
-		t.Errorf("%d results", len(texts))
-	}
+	testenv.Check(t, len(texts) == 1, "%d results", len(texts))
 }
 
 // constants are the data of all constants, in the order of their readers.
@@ -226,13 +217,9 @@ func TestAdaptiveRoundingExtremes(t *testing.T) {
 			}
 		}
 		q := b.g.Clone()
-		if _, err := quant.Insert(q, quant.Options{Samples: s, Rounding: option.Adaptive}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(quant.Insert(q, quant.Options{Samples: s, Rounding: option.Adaptive})))
 		for _, v := range irtest.Run(t, q, s[0])[0].Floats() {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Errorf("scale %g: result %g", scale, v)
-			}
+			testenv.Check(t, !math.IsNaN(v) && !math.IsInf(v, 0), "scale %g: result %g", scale, v)
 		}
 	}
 }

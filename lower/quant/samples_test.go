@@ -67,9 +67,8 @@ func TestReadSamples(t *testing.T) {
 	}
 	// Batch 4: whole batches, the last one filled up from the start.
 	s, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, 6, 2), dir, "b.npy")}, inputs([]int{4, 2}), npz.Limits{})
-	if err != nil || len(s) != 2 || s[1][0].Float(0) != 8 || s[1][0].Float(4) != 0 {
-		t.Errorf("batches: %v %v", s, err)
-	}
+	testenv.Check(t, err == nil && len(s) == 2 && s[1][0].Float(0) == 8 && s[1][0].Float(4) == 0, "batches: %v %v", s,
+		err)
 	// Several inputs by name, in an archive or as files; a folder in natural order.
 	two := inputs([]int{1, 2}, []int{1})
 	e := []npz.Entry{{Name: "right", Array: ramp(t, 3)}, {Name: "note", Array: ramp(t, 7)},
@@ -141,14 +140,11 @@ func TestSynthetic(t *testing.T) {
 	a, b := quant.SyntheticSamples(g.In, 4, 1), quant.SyntheticSamples(g.In, 4, 1)
 	for k := range a {
 		for i := range a[k] {
-			if !tensor.Equal(a[k][i], b[k][i]) {
-				t.Fatal("two calls differ")
-			}
+			testenv.Require(t, tensor.Equal(a[k][i], b[k][i]), "two calls differ")
 		}
 		for e := range 4 {
-			if v := a[k][1].Int(e); v != 0 && v != 1 {
-				t.Errorf("index %d", v)
-			}
+			v := a[k][1].Int(e)
+			testenv.Check(t, v == 0 || v == 1, "index %d", v)
 		}
 	}
 	negative := func(d *tensor.Dense) (n int) {
@@ -179,9 +175,8 @@ func TestSyntheticNarrow(t *testing.T) {
 				continue
 			}
 			p, _ := quant.Params(n.In[0].Def)
-			if s := float64(p.Quant.Scale[0]) * 256; s < 0.9*float64(hi-lo) {
-				t.Errorf("%s: the input's range is %g", dt, s)
-			}
+			s := float64(p.Quant.Scale[0]) * 256
+			testenv.Check(t, !(s < 0.9*float64(hi-lo)), "%s: the input's range is %g", dt, s)
 		}
 	}
 	b := newBuilder(t, 4)

@@ -89,9 +89,7 @@ func inferenceOfORT(b *testing.B, path string, g *ir.Graph, s quant.Sample) floa
 		job.Inputs = append(job.Inputs, ort.Tensor{Name: v.Name, Data: s[i]})
 	}
 	r := ort.Run(b, []ort.Job{job})[0]
-	if r.Err != "" {
-		b.Fatal(r.Err)
-	}
+	testenv.Require(b, r.Err == "", "%v", r.Err)
 	return r.Seconds
 }
 

@@ -50,14 +50,11 @@ func TestTallyOrder(t *testing.T) {
 				}
 				got.add(count(p), bins)
 			}
-			if got.exp != want.exp || got.first != want.first || !slices.Equal(got.n, want.n) {
-				t.Fatalf("seed %d: %+v in parts, %+v together", seed, got, want)
-			}
+			testenv.Require(t, got.exp == want.exp && got.first == want.first && slices.Equal(got.n, want.n),
+				"seed %d: %+v in parts, %+v together", seed, got, want)
 		}
 	}
-	if direct == 0 {
-		t.Error("no part lay in bins that there were")
-	}
+	testenv.Check(t, direct != 0, "no part lay in bins that there were")
 }
 
 // TestTallyFull: counts stay at the largest there is, in bins that were counted one by one or added.

@@ -178,18 +178,14 @@ func (f frontEnd) check(t *testing.T) {
 			t.Errorf("%s stays:\n%s", n, brief(g))
 		}
 	}
-	if spectra != 1 {
-		t.Fatalf("%d spectra, want one:\n%s", spectra, brief(g))
-	}
+	testenv.Require(t, spectra == 1, "%d spectra, want one:\n%s", spectra, brief(g))
 	have := testenv.Must(interp.Run(g, in, nil))(t)
 	peak, worst := 0.0, 0.0
 	for i := range want[0].Len() {
 		peak = max(peak, math.Abs(want[0].Float(i)))
 		worst = max(worst, math.Abs(want[0].Float(i)-have[0].Float(i)))
 	}
-	if !(worst <= 2e-6*peak) {
-		t.Errorf("off by %g of %g", worst, peak)
-	}
+	testenv.Check(t, worst <= 2e-6*peak, "off by %g of %g", worst, peak)
 }
 
 // brief is a graph without its constants.

@@ -26,9 +26,7 @@ func TestEscapes(t *testing.T) {
 	p := stagepage.New()
 	o := lower.Options{Precision: option.Float32, Libraries: []string{"refc"}, StopAfter: "cleanup",
 		Observe: func(s lower.Step) error { p.Add(s); return nil }}
-	if _, err := lower.Run(g, o); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(lower.Run(g, o)))
 	b := testenv.Must(p.HTML(evil))(t)
 	if s := string(b); strings.Count(s, "<script") != 1 || !strings.Contains(s, "&lt;script&gt;alert(1)") {
 		t.Errorf("a name is markup:\n%.3000s", s)

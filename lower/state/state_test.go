@@ -31,9 +31,7 @@ const sums = `
 func TestFind(t *testing.T) {
 	g := parse(t, sums)
 	b, err := state.Find(g, "s=out=s")
-	if err != nil || b.Out != "s=out" || b.In != "s" {
-		t.Errorf("%+v, %v", b, err)
-	}
+	testenv.Check(t, err == nil && b.Out == "s=out" && b.In == "s", "%+v, %v", b, err)
 	for s, want := range map[string]string{
 		"s=out":   "want OUTPUT=INPUT; outputs: y, s=out; inputs: x, s",
 		"z=s":     "want OUTPUT=INPUT",
@@ -61,9 +59,8 @@ func TestByName(t *testing.T) {
   out "y" = %y
   out "OUT" = %y`
 		g := parse(t, strings.NewReplacer("IN", c.in, "OUT", c.out).Replace(text))
-		if b := state.ByName(g); len(b) != 1 || b[0].In != c.in || b[0].Out != c.out {
-			t.Errorf("%s, %s: %+v", c.in, c.out, b)
-		}
+		b := state.ByName(g)
+		testenv.Check(t, len(b) == 1 && b[0].In == c.in && b[0].Out == c.out, "%s, %s: %+v", c.in, c.out, b)
 		g.In[1].Type.DType = tensor.F16
 		if b := state.ByName(g); len(b) != 0 {
 			t.Errorf("%s, %s of another type: %+v", c.in, c.out, b)
@@ -118,9 +115,8 @@ func TestSequence(t *testing.T) {
 		t.Fatal(s, err)
 	}
 	for k, x := range s {
-		if len(x) != 2 || x[1].Float(0) != float64(k) || x[1].Float(1) != float64(2*k) {
-			t.Errorf("sample %d: %v", k, x)
-		}
+		testenv.Check(t, len(x) == 2 && x[1].Float(0) == float64(k) && x[1].Float(1) == float64(2*k), "sample %d: %v",
+			k, x)
 	}
 }
 
@@ -133,15 +129,12 @@ func TestWindow(t *testing.T) {
   out "y" = %y`)
 	o := &stream.Options{Axis: 1, Hop: 2}
 	r := state.Sliding(g, nil, o)
-	if s := r.Inputs()[0].Type.Shape; !slices.Equal(s, []int{1, 2, 2}) {
-		t.Fatalf("frames of shape %v", s)
-	}
+	s := r.Inputs()[0].Type.Shape
+	testenv.Require(t, slices.Equal(s, []int{1, 2, 2}), "frames of shape %v", s)
 	window := tensor.Of([]int{1, 4, 2}, []float32{1, 2, 3, 4, 5, 6, 7, 8})
 	frames := state.Frames(o, []quant.Sample{{window}})
 	want := [][]float32{{0, 0, 0, 0, -1, -2, -3, -4}, {-1, -2, -3, -4, -5, -6, -7, -8}}
-	if len(frames) != len(want) {
-		t.Fatalf("%d frames", len(frames))
-	}
+	testenv.Require(t, len(frames) == len(want), "%d frames", len(frames))
 	for k, f := range frames {
 		outs := testenv.Must(r.Step(f))(t)
 		for i, v := range want[k] {
@@ -176,9 +169,8 @@ func TestRequantize(t *testing.T) {
 			continue
 		}
 		got, want := g.Out[0].Type, g.In[1].Type
-		if err != nil || got.DType != want.DType || !got.Quant.Equal(want.Quant) {
-			t.Errorf("%s becomes %v, want %v (%v)", c.out, got, want, err)
-		}
+		testenv.Check(t, err == nil && got.DType == want.DType && got.Quant.Equal(want.Quant),
+			"%s becomes %v, want %v (%v)", c.out, got, want, err)
 		if by := g.Out[0].Def.Op; c.by == "" && by != op.Identity || c.by != "" && by.Name != c.by {
 			t.Errorf("%s becomes %s by %s, want %q", c.out, c.in, by.Name, c.by)
 		}

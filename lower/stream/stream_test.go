@@ -92,9 +92,7 @@ func TestRandom(t *testing.T) {
 			fed(t, g, r, axis, 2*r.Window/r.Hop+2, seed)
 		}
 	}
-	if streamed < 60 || less < 40 {
-		t.Errorf("only %d networks stream, %d with less work", streamed, less)
-	}
+	testenv.Check(t, streamed >= 60 && less >= 40, "only %d networks stream, %d with less work", streamed, less)
 }
 
 // TestPads: convolutions with any padding along the axis, also so much that
@@ -121,9 +119,7 @@ func TestPads(t *testing.T) {
 		g := irtest.Parse(t, fmt.Sprintf("graph \"g\" {\n  in %%x : f64[1,3,%d]\n%s  out \"y\" = %%%s\n}", rows,
 			layers.String(), last))
 		s, err := stream.Apply(g, stream.Options{Axis: 2})
-		if bug.Is(err) {
-			t.Errorf("%v\n%s", err, g)
-		}
+		testenv.Check(t, !bug.Is(err), "%v\n%s", err, g)
 		if err != nil {
 			continue
 		}
@@ -131,9 +127,8 @@ func TestPads(t *testing.T) {
 		streamed++
 		fed(t, g, s, 2, 2*s.Window/s.Hop+2, seed)
 	}
-	if streamed < 60 || nothing < 40 {
-		t.Errorf("only %d networks stream, %d layers have rows of padding alone", streamed, nothing)
-	}
+	testenv.Check(t, streamed >= 60 && nothing >= 40, "only %d networks stream, %d layers have rows of padding alone",
+		streamed, nothing)
 }
 
 // TestSmall has a network whose work and states can be told by hand.
@@ -152,9 +147,7 @@ func TestSmall(t *testing.T) {
 	r, err := stream.Apply(g, stream.Options{Axis: 2})
 	testenv.OK(t, err)
 	// stride 2: two frames a step; two rows of the first layer, one of the second
-	if r.Hop != 2 || r.Window != 20 {
-		t.Errorf("%d frames of %d a step, want 2 of 20", r.Hop, r.Window)
-	}
+	testenv.Check(t, r.Hop == 2 && r.Window == 20, "%d frames of %d a step, want 2 of 20", r.Hop, r.Window)
 	kept := map[string]int{}
 	for _, s := range r.States {
 		kept[s.In] = s.Init.Shape[2]
@@ -162,23 +155,19 @@ func TestSmall(t *testing.T) {
 	// a window of 5 needs 4 old rows; the one of 3 begins 4 rows before the end (the
 	// 16 rows leave one over), 2 of them new; the pool all 7 rows but the new one
 	for name, n := range map[string]int{"x.kept": 4, "r.kept": 2, "b.kept": 6} {
-		if kept[name] != n {
-			t.Errorf("%s has %d rows, want %d (%v)", name, kept[name], n, kept)
-		}
+		testenv.Check(t, kept[name] == n, "%s has %d rows, want %d (%v)", name, kept[name], n, kept)
 	}
 	first, second := int64(2*3*2*5), int64(1*4*3*3)
-	if r.StepMACs < first+second || r.StepMACs > first+second+7*4 {
-		t.Errorf("%d products a step, want %d and the pool's", r.StepMACs, first+second)
-	}
+	testenv.Check(t, r.StepMACs >= first+second && r.StepMACs <= first+second+7*4,
+		"%d products a step, want %d and the pool's", r.StepMACs, first+second)
 	fed(t, g, r, 2, 15, 1)
 	// each layer's window is put together once: what the next step needs is cut out of it
 	count := map[string]int{}
 	for _, n := range r.Graph.Nodes {
 		count[n.Op.Name]++
 	}
-	if count["Concat"] != 3 || count["Slice"] != 3 {
-		t.Errorf("%d times rows are put together and %d times cut out, want 3 and 3", count["Concat"], count["Slice"])
-	}
+	testenv.Check(t, count["Concat"] == 3 && count["Slice"] == 3,
+		"%d times rows are put together and %d times cut out, want 3 and 3", count["Concat"], count["Slice"])
 
 	_, err = stream.Apply(g, stream.Options{Axis: 2, Hop: 3})
 	testenv.Refused(t, err, "multiple of 2 frames")
@@ -204,9 +193,7 @@ func TestBatchNorm(t *testing.T) {
 	g := irtest.Parse(t, src)
 	r, err := stream.Apply(g, stream.Options{Axis: 2})
 	testenv.OK(t, err)
-	if r.StepMACs*8 > r.MACs {
-		t.Errorf("%d of %d products a step", r.StepMACs, r.MACs)
-	}
+	testenv.Check(t, r.StepMACs*8 <= r.MACs, "%d of %d products a step", r.StepMACs, r.MACs)
 	fed(t, g, r, 2, 25, 1)
 
 	rows := irtest.Parse(t, `graph "g" {
@@ -257,18 +244,15 @@ func TestSpectrum(t *testing.T) {
   out "f" = %f
 }`)
 		r, err := stream.Apply(g, stream.Options{Axis: 1})
-		if err != nil {
-			t.Fatalf("%s: %v", c.attrs, err)
-		}
+		testenv.Require(t, err == nil, "%s: %v", c.attrs, err)
 		frames := 0
 		for _, n := range r.Graph.Nodes {
 			if n.Op == op.Spectrum {
 				frames += ir.AttrsOf[op.SpectrumAttrs](n).Frames
 			}
 		}
-		if r.Hop != 16 || frames > c.anew {
-			t.Errorf("%s: %d frames for %d samples, want at most %d for 16", c.attrs, frames, r.Hop, c.anew)
-		}
+		testenv.Check(t, r.Hop == 16 && frames <= c.anew, "%s: %d frames for %d samples, want at most %d for 16",
+			c.attrs, frames, r.Hop, c.anew)
 		fed(t, g, r, 1, 25, 1)
 	}
 }

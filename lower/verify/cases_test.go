@@ -28,9 +28,8 @@ func TestSeeded(t *testing.T) {
 		g := irtest.Parse(t, "graph \"g\" {\n"+body+"\nout \"y\" = %y\n}")
 		for seed := range 3 {
 			in := verify.Seeded(state.New(g, nil), seed, 1)
-			if _, err := interp.Run(g, in, nil); err != nil {
-				t.Errorf("seed %d: %v\n%s", seed, err, body)
-			}
+			_, err := interp.Run(g, in, nil)
+			testenv.Check(t, err == nil, "seed %d: %v\n%s", seed, err, body)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/verify"
@@ -28,12 +29,9 @@ func TestFromFloat(t *testing.T) {
 			"%q : i16[4] q(0.001:0) = Relu(%i)\nout \"q\" = %q\n}": false,
 	} {
 		g, err := ir.Parse("graph \"g\" {\n"+src+"\nout \"y\" = %y\n}", op.Get)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, src)
-		}
-		if have := verify.FromFloat(g.Out[0]); have != want {
-			t.Errorf("%v, want %v:\n%s", have, want, src)
-		}
+		testenv.Require(t, err == nil, "%v\n%s", err, src)
+		have := verify.FromFloat(g.Out[0])
+		testenv.Check(t, have == want, "%v, want %v:\n%s", have, want, src)
 	}
 }
 
@@ -47,9 +45,8 @@ func TestFloatBounds(t *testing.T) {
 			off := func(by float64) *tensor.Dense {
 				return tensor.FromFloats(d, []int{2}, []float64{top, -top/4 + by})
 			}
-			if n, _ := verify.Differ(off(top*d.Epsilon()), want, 0, nil); n != 0 {
-				t.Errorf("%s: a rounding of %v is a mismatch", d, top)
-			}
+			n, _ := verify.Differ(off(top*d.Epsilon()), want, 0, nil)
+			testenv.Check(t, n == 0, "%s: a rounding of %v is a mismatch", d, top)
 			if n, _ := verify.Differ(off(top/16), want, 0, nil); n != 1 {
 				t.Errorf("%s: a sixteenth of %v is none", d, top)
 			}

@@ -47,12 +47,8 @@ func tensors(t *testing.T, g *ir.Graph, o lower.Options) ([]verify.Tensor, bool)
 				in[i] = verify.Dequantised(typed[i], v.Type)
 			}
 		}
-		if _, err := mr.Step(in); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := pr.Step(typed); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(mr.Step(in)))
+		testenv.OK(t, testenv.Err(pr.Step(typed)))
 	}
 	list := testenv.Must(verify.Tensors(m, p, legal, r))(t)
 	return list, true
@@ -73,9 +69,7 @@ func TestTensors(t *testing.T) {
   %m : f32[1,4,4,4] = MaxPool(%r) {kernel_shape=[2,2], strides=[2,2]} from "pool"
   out "y" = %m
 }`), o)
-		if !ok {
-			t.Fatal(name)
-		}
+		testenv.Require(t, ok, "%v", name)
 		held := map[string]int{}
 		for _, x := range list {
 			if x.Model == nil {
@@ -89,9 +83,8 @@ func TestTensors(t *testing.T) {
 				}
 			}
 		}
-		if held["x"] != 1 || held["c"] != 0 || held["n"] != 0 || held["r"] != 1 || held["m"] == 0 {
-			t.Errorf("%s: values by tensor: %v", name, held)
-		}
+		testenv.Check(t, held["x"] == 1 && held["c"] == 0 && held["n"] == 0 && held["r"] == 1 && held["m"] != 0,
+			"%s: values by tensor: %v", name, held)
 	}
 }
 
@@ -122,9 +115,7 @@ func TestTensorsAreNoOthers(t *testing.T) {
 		}
 	}
 	t.Logf("%d networks, %d values, %d of them without a tensor", networks, values, alone)
-	if networks == 0 || alone*4 > values {
-		t.Errorf("%d of %d values have no tensor", alone, values)
-	}
+	testenv.Check(t, networks != 0 && alone*4 <= values, "%d of %d values have no tensor", alone, values)
 }
 
 // TestTensorsOfQuantisedModels: every quantised tensor that the program says it holds is
@@ -148,7 +139,5 @@ func TestTensorsOfQuantisedModels(t *testing.T) {
 			}
 		}
 	}
-	if values < 100 {
-		t.Errorf("%d values were compared", values)
-	}
+	testenv.Check(t, values >= 100, "%d values were compared", values)
 }

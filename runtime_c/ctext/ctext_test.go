@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestFold: C whose lines are too long is the same C in short lines.
@@ -26,9 +28,8 @@ func TestFold(t *testing.T) {
 		{`    "` + strings.Repeat("s", 200) + `",`,
 			`    "` + strings.Repeat("s", 113) + "\"\n" + `        "` + strings.Repeat("s", 87) + `",`},
 	} {
-		if got := string(Fold([]byte(c.text))); got != c.want {
-			t.Errorf("%s\ngot\n%s\nwant\n%s", c.text, got, c.want)
-		}
+		got := string(Fold([]byte(c.text)))
+		testenv.Check(t, got == c.want, "%s\ngot\n%s\nwant\n%s", c.text, got, c.want)
 	}
 }
 
@@ -47,13 +48,10 @@ func TestFoldWords(t *testing.T) {
 		text := string(Fold([]byte(b.String())))
 		var got []string
 		for _, l := range strings.Split(text, "\n") {
-			if len(strings.TrimRight(l, " ")) > Columns {
-				t.Fatalf("%d columns:\n%s", len(l), text)
-			}
+			testenv.Require(t, len(strings.TrimRight(l, " ")) <= Columns, "%d columns:\n%s", len(l), text)
 			got = append(got, strings.FieldsFunc(l, func(r rune) bool { return r < 'a' || r > 'z' })...)
 		}
-		if want := strings.Join(words, " "); !strings.HasSuffix(strings.Join(got, " "), want) {
-			t.Fatalf("got %q\nwant %q", got, words)
-		}
+		want := strings.Join(words, " ")
+		testenv.Require(t, strings.HasSuffix(strings.Join(got, " "), want), "got %q\nwant %q", got, words)
 	}
 }

@@ -180,9 +180,8 @@ func TestGrowth(t *testing.T) {
 			len(d.Exceeded()) > 0 != g.Exceeded {
 			t.Errorf("%s: exceeded %v: %s; want %q", k.limit, g.Exceeded, g.Reason, k.because)
 		}
-		if m := d.Markdown(); g.Exceeded != strings.Contains(m, "gate exceeded") {
-			t.Errorf("%s: %s", k.limit, m)
-		}
+		m := d.Markdown()
+		testenv.Check(t, g.Exceeded == strings.Contains(m, "gate exceeded"), "%s: %s", k.limit, m)
 	}
 }
 
@@ -202,18 +201,16 @@ func TestGrowthUnknown(t *testing.T) {
 	limits, _ := diff.ParseLimits([]string{"sqnr=1"})
 	testenv.Refused(t, compare(t, base, other).Check(limits), "synthetic")
 	two := object{"schema": 1, "generator": "nncc", "models": []object{model("x"), model("y")}}
-	if err := compare(t, model("m"), two).Check(limits); err == nil {
-		t.Error("no model is in both, and the gate passes")
-	}
+	err := compare(t, model("m"), two).Check(limits)
+	testenv.Check(t, err != nil, "no model is in both, and the gate passes")
 }
 
 // TestLimits: what a limit is not.
 func TestLimits(t *testing.T) {
 	for _, s := range []string{"", "ram", "ram=", "=1", "ram=-1", "ram=x", "ram=1%%", "ram=Inf", "ram=NaN", "ram=0x1",
 		"ram=1,", "instructions=1K", "sqnr=1%", "arna=0", "ram=1e999"} {
-		if l, err := diff.ParseLimits([]string{s}); err == nil {
-			t.Errorf("%q is taken: %+v", s, l)
-		}
+		l, err := diff.ParseLimits([]string{s})
+		testenv.Check(t, err != nil, "%q is taken: %+v", s, l)
 	}
 	testenv.Refused(t, testenv.Err(diff.ParseLimits([]string{"instruction=0"})), "did you mean instructions?")
 }
@@ -290,9 +287,7 @@ func TestMarkdown(t *testing.T) {
 	d := compare(t, model(bad, layer(bad, "k", 1, 1, "n")), model(bad, layer(bad, "k|", 2, 1, "n")))
 	s := d.Markdown()
 	for _, no := range []string{"<script", "@you", "\n# head", "](", "https://", "`", "you#1", "k|\n"} {
-		if strings.Contains(s, no) {
-			t.Errorf("%q is in the text:\n%s", no, s)
-		}
+		testenv.Check(t, !strings.Contains(s, no), "%q is in the text:\n%s", no, s)
 	}
 	bars := map[string]int{}
 	for _, l := range strings.Split(s, "\n") {
@@ -300,13 +295,9 @@ func TestMarkdown(t *testing.T) {
 			bars[l] = strings.Count(l, "|")
 		}
 	}
-	if len(bars) != 2 {
-		t.Errorf("%d rows, want the head and the layer:\n%s", len(bars), s)
-	}
+	testenv.Check(t, len(bars) == 2, "%d rows, want the head and the layer:\n%s", len(bars), s)
 	for l, n := range bars {
-		if n != 7 {
-			t.Errorf("%d bars, want 7: %s", n, l)
-		}
+		testenv.Check(t, n == 7, "%d bars, want 7: %s", n, l)
 	}
 	var old, now []object
 	for i := range 5000 {
@@ -341,9 +332,8 @@ func TestGatesOfOneSide(t *testing.T) {
 	} {
 		d := compare(t, c.old, c.now)
 		err := d.Check(limits)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		testenv.Check(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)),
+			"%v, want %q", err, c.want)
 		if err == nil && len(d.Exceeded()) > 0 {
 			t.Errorf("boards are mixed: %v", d.Exceeded())
 		}
@@ -361,9 +351,8 @@ func TestAbsurdLimits(t *testing.T) {
 	}
 	for _, s := range []string{"top1=2%", "top1=0.02", "top1=0", "top1=1", "ram=1M", "sqnr=0.5dB",
 		"instructions=10000"} {
-		if _, err := diff.ParseLimits([]string{s}); err != nil {
-			t.Errorf("%s: %v", s, err)
-		}
+		_, err := diff.ParseLimits([]string{s})
+		testenv.Check(t, err == nil, "%s: %v", s, err)
 	}
 }
 
@@ -379,9 +368,8 @@ func TestManyGates(t *testing.T) {
 	if err := d.Check(limits); err != nil || len(d.Exceeded()) != 600 {
 		t.Fatalf("%d exceeded, %v", len(d.Exceeded()), err)
 	}
-	if s := d.Markdown(); len(s) > 65_000 || !strings.Contains(s, "and 580 more") {
-		t.Errorf("%d bytes", len(s))
-	}
+	s := d.Markdown()
+	testenv.Check(t, len(s) <= 65_000 && strings.Contains(s, "and 580 more"), "%d bytes", len(s))
 }
 
 // TestWhatIsNoReport: what is there is said, not what a decoder thinks of it.
@@ -420,17 +408,12 @@ func TestLongNames(t *testing.T) {
 	d := compare(t, model("m", layer(long, "k", 1, 1, "n")), model("m", layer(long, "k", 2, 1, "n")))
 	for _, s := range []string{d.Text(), d.Markdown()} {
 		for _, l := range strings.Split(s, "\n") {
-			if len(l) > 200 {
-				t.Errorf("%d characters: %s", len(l), l)
-			}
+			testenv.Check(t, len(l) <= 200, "%d characters: %s", len(l), l)
 		}
-		if !strings.Contains(s, "BiasAdd") || !strings.Contains(s, "functional") {
-			t.Errorf("the ends of the name are not there:\n%s", s)
-		}
+		testenv.Check(t, strings.Contains(s, "BiasAdd") && strings.Contains(s, "functional"),
+			"the ends of the name are not there:\n%s", s)
 	}
-	if d.Models[0].Layers[0].Name != long {
-		t.Error("the name is cut in the result, too")
-	}
+	testenv.Check(t, d.Models[0].Layers[0].Name == long, "the name is cut in the result, too")
 }
 
 // TestStateIsNamed: a figure with state in it is not called the arena alone, in tables and in gates.

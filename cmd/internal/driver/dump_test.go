@@ -42,9 +42,7 @@ func TestDumpWarnsOnce(t *testing.T) {
 		testenv.OK(t, d.graph(stage, g))
 	}
 	d.warnNoONNX()
-	if len(c.Diags) != 1 {
-		t.Fatalf("%d warnings", len(c.Diags))
-	}
+	testenv.Require(t, len(c.Diags) == 1, "%d warnings", len(c.Diags))
 	if s := c.Diags[0].Msg; len(s) > 300 || !strings.Contains(s, "00-one, 01-two") || !strings.Contains(s, "99 more") {
 		t.Error(s)
 	}
@@ -111,9 +109,8 @@ func TestWeightsFileRefuses(t *testing.T) {
 		c.Model, c.Board = "none.onnx", "cortex-m4"
 		set(&c)
 		var e *UsageError
-		if err := c.Check(); err != nil {
-			t.Errorf("%s without a weights file: %v", want, err)
-		}
+		err := c.Check()
+		testenv.Check(t, err == nil, "%s without a weights file: %v", want, err)
 		c.WeightsFile = true
 		if err := c.Check(); !errors.As(err, &e) || !strings.Contains(e.Msg, want) {
 			t.Errorf("want a word of %s, got %v", want, err)
@@ -191,9 +188,7 @@ func FuzzFlags(f *testing.F) {
 			user(t, err)
 		}
 		for _, x := range ties {
-			if !slices.Contains(g.OutNames, x.Out) || !slices.Contains(names, x.In) {
-				t.Errorf("tie %+v", x)
-			}
+			testenv.Check(t, slices.Contains(g.OutNames, x.Out) && slices.Contains(names, x.In), "tie %+v", x)
 		}
 		if o, err := state.ParseStream(g, ties, c.Stream); err != nil {
 			user(t, &UsageError{err.Error()})

@@ -186,9 +186,7 @@ func TestClassAnswers(t *testing.T) {
 	if want := (&ClassAnswers{&Given{3, 1, 2}, &Given{2, 1, 1}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %+v, want %+v %+v", got.Float, got.Program, want.Float, want.Program)
 	}
-	if a.Result(false, 0).Classes.Program != nil {
-		t.Error("a program, and there is none")
-	}
+	testenv.Check(t, a.Result(false, 0).Classes.Program == nil, "a program, and there is none")
 }
 
 // TestKeywordAnswers: what is heard in samples one after the other, beside what was spoken.
@@ -233,12 +231,10 @@ func TestAnswersText(t *testing.T) {
 		Keywords: &KeywordAnswers{3, &Heard{2, 1, 0}, &Heard{1, 0, 5}}}}
 	for _, want := range []string{"samples that get a class  9      6", "keywords heard, of 3      2      1",
 		"heard wrongly             0      5"} {
-		if s := r.Text(); !strings.Contains(s, want) {
-			t.Errorf("%s\nwant %q", s, want)
-		}
+		s := r.Text()
+		testenv.Check(t, strings.Contains(s, want), "%s\nwant %q", s, want)
 	}
 	r.Board, r.Answers.Classes.Program, r.Answers.Keywords.Program = "", nil, nil
-	if s := r.Text(); !strings.Contains(s, "heard again               1\n") {
-		t.Error(s)
-	}
+	s := r.Text()
+	testenv.Check(t, strings.Contains(s, "heard again               1\n"), "%v", s)
 }

@@ -75,18 +75,15 @@ func TestLabelArrays(t *testing.T) {
 			testenv.Refused(t, err, c.bad)
 			continue
 		}
-		if err != nil || !slices.Equal(l.Class, c.class) || len(l.Value) != c.values {
-			t.Errorf("%v: %+v, %v", c.data, l, err)
-		}
+		testenv.Check(t, err == nil && slices.Equal(l.Class, c.class) && len(l.Value) == c.values, "%v: %+v, %v",
+			c.data, l, err)
 	}
 }
 
 func TestLabelsByName(t *testing.T) {
 	l := &Labels{Source: "l.csv", Names: []string{"x/b.png", "a.png"}, Class: []int{2, 1}}
 	got, err := l.For([]string{"a.png", "b.png", "a.png"})
-	if err != nil || !slices.Equal(got.Class, []int{1, 2, 1}) {
-		t.Errorf("%v, %v", got, err)
-	}
+	testenv.Check(t, err == nil && slices.Equal(got.Class, []int{1, 2, 1}), "%v, %v", got, err)
 	testenv.Refused(t, testenv.Err(l.For([]string{"c.png"})), "none for sample c.png")
 	testenv.Refused(t, testenv.Err((&Labels{Class: []int{1, 2, 3}}).For(make([]string, 2))), "3 labels for 2 samples")
 }
@@ -166,9 +163,7 @@ func TestClasses(t *testing.T) {
 	if want := [][]int{{1, 0, 0}, {0, 1, 1}, {0, 0, 1}}; !slices.EqualFunc(r.Confusion.Program, want, slices.Equal) {
 		t.Errorf("confusion %v, want %v", r.Confusion.Program, want)
 	}
-	if len(r.Lost) != 1 || r.Lost[0] != (Lost{Sample: 1, Label: 1, Program: 2}) {
-		t.Errorf("lost: %+v", r.Lost)
-	}
+	testenv.Check(t, len(r.Lost) == 1 && r.Lost[0] == (Lost{Sample: 1, Label: 1, Program: 2}), "lost: %+v", r.Lost)
 	for _, want := range []string{"top-1  50.00 %   75.00 %", "top-2  100.00 %  75.00 %", "both say the same: 25.00 %",
 		"b  .  1  1", "sample 1 (b, taken for c)"} {
 		if !strings.Contains(r.Text(), want) {
@@ -189,9 +184,8 @@ func TestBinary(t *testing.T) {
 	}
 	r = measured(t, outs, l, 5, [2][]*tensor.Dense{row(-2), nil}, [2][]*tensor.Dense{row(0.1), nil},
 		[2][]*tensor.Dense{row(3), nil})
-	if *r.Threshold != 0 || *r.Float.Correct != 3 || r.Program != nil || r.Confusion.Program != nil {
-		t.Errorf("logits: %+v", r)
-	}
+	testenv.Check(t, *r.Threshold == 0 && *r.Float.Correct == 3 && r.Program == nil && r.Confusion.Program == nil,
+		"logits: %+v", r)
 }
 
 func TestValues(t *testing.T) {
@@ -211,9 +205,8 @@ func TestManyLabels(t *testing.T) {
 	x := tensor.Of([]int{1, 2, 1, 3}, []float32{1, 0, 5, 0, 1, 4}) // classes 0, 1, 0
 	r := measured(t, []Output{{"mask", []int{1, 2, 1, 3}}}, &Labels{Class: []int{0, 1, 1}}, 1,
 		[2][]*tensor.Dense{{x}, {x}})
-	if r.Labels != 3 || *r.Float.Correct != 2 || r.Confusion.Float[1][0] != 1 {
-		t.Errorf("%+v %+v", r.Float, r.Confusion)
-	}
+	testenv.Check(t, r.Labels == 3 && *r.Float.Correct == 2 && r.Confusion.Float[1][0] == 1, "%+v %+v", r.Float,
+		r.Confusion)
 }
 
 // TestNoSignal: what has no ratio says so, and is JSON.
@@ -224,17 +217,15 @@ func TestNoSignal(t *testing.T) {
 		t.Errorf("%+v\n%s", o, r.Text())
 	}
 	r = measured(t, []Output{{"v", []int{1, 1}}}, nil, 5, [2][]*tensor.Dense{row(1), row(nan)})
-	if o := r.Outputs[0]; o.SQNR == nil || *o.SQNR != -maxDB {
-		t.Errorf("a program that gives NaN: %+v", o)
-	}
+	o := r.Outputs[0]
+	testenv.Check(t, o.SQNR != nil && *o.SQNR == -maxDB, "a program that gives NaN: %+v", o)
 }
 
 // TestUncounted: a machine that counts no instructions is said to have none counted, not to take 0.
 func TestUncounted(t *testing.T) {
 	r := Result{Qemu: &Qemu{Samples: 2}}
-	if s := r.Text(); strings.Contains(s, "instructions") {
-		t.Error(s)
-	}
+	s := r.Text()
+	testenv.Check(t, !strings.Contains(s, "instructions"), "%v", s)
 	r.Qemu.Instructions = 7
 	if s := r.Text(); !strings.Contains(s, ", at most 7 instructions an inference\n") {
 		t.Error(s)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestShow: failures are shown with their output, passing tests are not, skips
@@ -38,9 +40,7 @@ not json
 not json
 skipped: no peer: TestS, TestT
 `
-	if out.String() != want {
-		t.Errorf("%s\nwant\n%s", out.String(), want)
-	}
+	testenv.Check(t, out.String() == want, "%s\nwant\n%s", out.String(), want)
 }
 
 // TestProgress: packages and tests are counted, what runs is named, and the rest

@@ -34,9 +34,7 @@ func TestXML(t *testing.T) {
 			cases[1].Message == "" || cases[1].Type != "mismatch" || !strings.Contains(cases[1].Text, "\n") {
 			t.Errorf("%q: %+v", name, cases)
 		}
-		if !bytes.Equal(b, junit.XML(list)) {
-			t.Errorf("%q: other bytes the second time", name)
-		}
+		testenv.Check(t, bytes.Equal(b, junit.XML(list)), "%q: other bytes the second time", name)
 	}
 }
 
@@ -67,17 +65,15 @@ func TestOfVerdict(t *testing.T) {
 		change(v)
 		s := junit.OfVerdict("m", v)
 		cases := testenv.Must(junittest.Parse(junit.XML([]junit.Suite{s})))(t)
-		if len(cases) != 7 {
-			t.Errorf("%d cases, want 7: the run, 2 outputs, 1 stored, 1 of the model, 2 layers", len(cases))
-		}
+		testenv.Check(t, len(cases) == 7, "%d cases, want 7: the run, 2 outputs, 1 stored, 1 of the model, 2 layers",
+			len(cases))
 		got := ""
 		for _, c := range cases {
 			if c.Problem != "" {
 				got += c.Class + "/" + c.Name
 			}
 		}
-		if got != want || junit.Passed([]junit.Suite{s}) != (want == "") {
-			t.Errorf("failures %q, want %q", got, want)
-		}
+		testenv.Check(t, got == want && junit.Passed([]junit.Suite{s}) == (want == ""), "failures %q, want %q", got,
+			want)
 	}
 }

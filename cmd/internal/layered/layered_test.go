@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // random is a network of blocks with shortcuts, and some edges from anywhere.
@@ -35,13 +37,11 @@ func TestPlace(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		nodes, edges := random(r, 1+r.IntN(120))
 		l := Place(nodes, edges)
-		if m := Place(nodes, edges); !reflect.DeepEqual(l, m) {
-			t.Fatalf("seed %d: two layouts of one graph differ", seed)
-		}
+		m := Place(nodes, edges)
+		testenv.Require(t, reflect.DeepEqual(l, m), "seed %d: two layouts of one graph differ", seed)
 		for a, p := range l.At {
-			if p.X < 0 || p.Y < 0 || p.X+nodes[a].W > l.W || p.Y+nodes[a].H > l.H {
-				t.Fatalf("seed %d: node %d at %v is outside of %v x %v", seed, a, p, l.W, l.H)
-			}
+			testenv.Require(t, !(p.X < 0) && !(p.Y < 0) && !(p.X+nodes[a].W > l.W) && !(p.Y+nodes[a].H > l.H),
+				"seed %d: node %d at %v is outside of %v x %v", seed, a, p, l.W, l.H)
 			for b, q := range l.At[:a] {
 				if p.X < q.X+nodes[b].W+10 && q.X < p.X+nodes[a].W+10 && p.Y < q.Y+nodes[b].H && q.Y < p.Y+nodes[a].H {
 					t.Fatalf("seed %d: nodes %d at %v and %d at %v overlap", seed, a, p, b, q)
@@ -56,9 +56,7 @@ func TestPlace(t *testing.T) {
 
 func checkPath(t *testing.T, l *Layout, nodes []Node, e Edge, path []Point) {
 	t.Helper()
-	if len(path) < 2 {
-		t.Fatalf("edge %v is not drawn", e)
-	}
+	testenv.Require(t, len(path) >= 2, "edge %v is not drawn", e)
 	a, b := l.At[e.From], l.At[e.To]
 	first, last := path[0], path[len(path)-1]
 	if first.X < a.X || first.X > a.X+nodes[e.From].W || first.Y != a.Y+nodes[e.From].H ||
@@ -67,12 +65,9 @@ func checkPath(t *testing.T, l *Layout, nodes []Node, e Edge, path []Point) {
 	}
 	for i := 1; i < len(path); i++ {
 		p, q := path[i-1], path[i]
-		if q.Y < p.Y {
-			t.Fatalf("edge %v goes up: %v", e, path)
-		}
-		if v := through(l, nodes, e, p, q); v >= 0 {
-			t.Fatalf("edge %v runs through node %d: %v", e, v, path)
-		}
+		testenv.Require(t, !(q.Y < p.Y), "edge %v goes up: %v", e, path)
+		v := through(l, nodes, e, p, q)
+		testenv.Require(t, v < 0, "edge %v runs through node %d: %v", e, v, path)
 	}
 }
 
@@ -108,9 +103,7 @@ func TestChainsAreStraight(t *testing.T) {
 			t.Errorf("node %d is at %v, the first one at %v", v, p.X, l.At[0].X)
 		}
 	}
-	if l.W > 160 {
-		t.Errorf("%v wide", l.W)
-	}
+	testenv.Check(t, !(l.W > 160), "%v wide", l.W)
 }
 
 // TestOddGraphs: no nodes, edges that go nowhere, and more long edges than there is
@@ -121,9 +114,7 @@ func TestOddGraphs(t *testing.T) {
 	}
 	l := Place(make([]Node, 2), []Edge{{1, 0}, {0, 0}, {-1, 1}, {0, 2}})
 	for i, p := range l.Paths {
-		if p != nil {
-			t.Errorf("edge %d is drawn: %v", i, p)
-		}
+		testenv.Check(t, p == nil, "edge %d is drawn: %v", i, p)
 	}
 	const n = 600
 	var edges []Edge
@@ -147,7 +138,5 @@ func TestOddGraphs(t *testing.T) {
 			t.Errorf("the short edge %v is not drawn", edges[i])
 		}
 	}
-	if drawn == len(edges) || drawn < n {
-		t.Errorf("%d of %d edges are drawn", drawn, len(edges))
-	}
+	testenv.Check(t, drawn != len(edges) && drawn >= n, "%d of %d edges are drawn", drawn, len(edges))
 }

@@ -93,9 +93,8 @@ func TestTablePaths(t *testing.T) {
 	}
 	doc := "| folder | what |\n| --- | --- |\n| `here/`, `gone/` | `not looked at` |\n| `a_*.go` | |\n\n| name |\n| " +
 		"--- |\n| `other` |\n"
-	if got := missingTablePaths(t.TempDir(), dir, doc); len(got) != 1 || got[0] != "gone/" {
-		t.Errorf("missing: %q, want gone/", got)
-	}
+	got := missingTablePaths(t.TempDir(), dir, doc)
+	testenv.Check(t, len(got) == 1 && got[0] == "gone/", "missing: %q, want gone/", got)
 }
 
 // TestDocsNamePathsThatExist keeps documentation true: a path named in any
@@ -121,25 +120,21 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 			if !deep || !slices.Contains(sources.Folders, first) || strings.Contains(name, "...") {
 				continue
 			}
-			if !namesFile(filepath.Join(root, filepath.FromSlash(name))) {
-				t.Errorf("%s names `%s`, which does not exist", p, name)
-			}
+			testenv.Check(t, namesFile(filepath.Join(root, filepath.FromSlash(name))),
+				"%s names `%s`, which does not exist", p, name)
 		}
 		return nil
 	})
 	testenv.OK(t, err)
-	if docs < 5 {
-		t.Errorf("found only %d documents", docs)
-	}
+	testenv.Check(t, docs >= 5, "found only %d documents", docs)
 }
 
 // TestEveryFolderHasREADME: the folders fixed by the project explain
 // themselves.
 func TestEveryFolderHasREADME(t *testing.T) {
 	for _, d := range append([]string{"."}, sources.Folders...) {
-		if _, err := os.Stat(filepath.Join("..", "..", "..", d, "README.md")); err != nil {
-			t.Errorf("%s has no README.md", d)
-		}
+		_, err := os.Stat(filepath.Join("..", "..", "..", d, "README.md"))
+		testenv.Check(t, err == nil, "%s has no README.md", d)
 	}
 }
 
@@ -219,9 +214,7 @@ func TestNoDecisionByText(t *testing.T) {
 	})
 	testenv.OK(t, err)
 	for file := range byText {
-		if !used[file] {
-			t.Errorf("%s: stands in the list and decides nothing by a text", file)
-		}
+		testenv.Check(t, used[file], "%s: stands in the list and decides nothing by a text", file)
 	}
 }
 
@@ -299,9 +292,7 @@ func TestOperatorLists(t *testing.T) {
 		}
 	}
 	for folder := range operatorLists {
-		if found[folder] == nil {
-			t.Errorf("%s has no list of operators any more: take it out", folder)
-		}
+		testenv.Check(t, found[folder] != nil, "%s has no list of operators any more: take it out", folder)
 	}
 }
 

@@ -91,9 +91,7 @@ func TestNoWebClient(t *testing.T) {
 	out := testenv.Must(c.Output())(t)
 	list := strings.Fields(string(out))
 	for _, p := range []string{"net/http", "crypto/tls", "gonum.org/v1/gonum/mat"} {
-		if slices.Contains(list, p) {
-			t.Errorf("cmd/nncc depends on %s; go mod why %s says through what", p, p)
-		}
+		testenv.Check(t, !slices.Contains(list, p), "cmd/nncc depends on %s; go mod why %s says through what", p, p)
 	}
 }
 
@@ -114,9 +112,7 @@ func TestLibraries(t *testing.T) {
 		}
 	}
 	for lib := range libraries {
-		if !seen[lib] {
-			t.Errorf("nobody imports %s: the row can go", lib)
-		}
+		testenv.Check(t, seen[lib], "nobody imports %s: the row can go", lib)
 	}
 }
 
@@ -213,9 +209,8 @@ func circles(edges map[string]map[string]string) [][]string {
 // TestCircles: the search finds a circle and takes a diamond for none.
 func TestCircles(t *testing.T) {
 	diamond := map[string]map[string]string{"a": {"b": "", "c": ""}, "b": {"d": ""}, "c": {"d": ""}}
-	if c := circles(diamond); len(c) != 0 {
-		t.Errorf("a diamond has circles: %v", c)
-	}
+	c := circles(diamond)
+	testenv.Check(t, len(c) == 0, "a diamond has circles: %v", c)
 	diamond["d"] = map[string]string{"b": ""}
 	if c := circles(diamond); len(c) != 1 || len(c[0]) != 2 {
 		t.Errorf("circles %v, want one of two", c)
@@ -325,7 +320,5 @@ func TestAcceleratorsAreKnownToTheirTable(t *testing.T) {
 			}
 		}
 	}
-	if !seen {
-		t.Errorf("%s imports no accelerator", table)
-	}
+	testenv.Check(t, seen, "%s imports no accelerator", table)
 }

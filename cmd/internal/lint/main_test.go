@@ -28,12 +28,9 @@ func TestBaseline(t *testing.T) {
 		by[x.key()] = append(by[x.key()], x)
 	}
 	base, err := readBaseline([]byte("cyclomatic,ir,1\nexported,ir,2\n"))
-	if err != nil || len(base) != 2 || base[key{"exported", "ir"}] != 2 {
-		t.Fatalf("%v, %v", base, err)
-	}
-	if more := above(by, base, false); len(more) != 0 {
-		t.Errorf("more than itself: %v", more)
-	}
+	testenv.Require(t, err == nil && len(base) == 2 && base[key{"exported", "ir"}] == 2, "%v, %v", base, err)
+	more := above(by, base, false)
+	testenv.Check(t, len(more) == 0, "more than itself: %v", more)
 	base[key{"exported", "ir"}] = 1
 	if more := above(by, base, false); len(more) != 1 || more[0] != (key{"exported", "ir"}) {
 		t.Errorf("%v, want the one with a finding more", more)
@@ -68,9 +65,7 @@ func TestGoneNames(t *testing.T) {
 	got, err := goneNames(dir)
 	want := []string{"cmd/a/README.md:1: no source has renderAll", "cmd/a/README.md:2: no source has TestThat",
 		"cmd/a/README.md:2: no source has b/gone.go", "cmd/a/README.md:3: no source has nncc_a_s8"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v; want %q", got, err, want)
-	}
+	testenv.Check(t, err == nil && slices.Equal(got, want), "got %q, %v; want %q", got, err, want)
 }
 
 // TestTerms: every source of this repository says under which terms it is, and
@@ -82,9 +77,8 @@ func TestTerms(t *testing.T) {
 		t.Errorf("%s: wants the line %s%s (go run ./cmd/internal/lint -terms)", file, spdx.Tag, expression(file))
 	}
 	for file := range unmarked {
-		if b, err := os.ReadFile(filepath.Join(root, file)); err != nil || spdx.Of(b) != "" {
-			t.Errorf("%s: %v, and it has the line: the row can go", file, err)
-		}
+		b, err := os.ReadFile(filepath.Join(root, file))
+		testenv.Check(t, err == nil && spdx.Of(b) == "", "%s: %v, and it has the line: the row can go", file, err)
 	}
 }
 
@@ -108,9 +102,8 @@ func TestWriteTerms(t *testing.T) {
 		for range 2 {
 			testenv.OK(t, checkTerms(dir, true, &strings.Builder{}))
 		}
-		if got, err := os.ReadFile(p); err != nil || string(got) != c.want {
-			t.Errorf("%s: %q, want %q (%v)", name, got, c.want, err)
-		}
+		got, err := os.ReadFile(p)
+		testenv.Check(t, err == nil && string(got) == c.want, "%s: %q, want %q (%v)", name, got, c.want, err)
 	}
 }
 
@@ -137,9 +130,7 @@ func TestWeigh(t *testing.T) {
 		{goLines, "cmd"}: lines + 1, {testLines, "cmd"}: lines, {cLines, "ir"}: 2, {cLines, "runtime_c"}: 3,
 		{goLines, "runtime_c"}: 1, {kernelRows, "."}: 1, {words, "."}: 5, {branchy, "."}: 1, {pairs, "."}: 1,
 	}
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("got %v, %v; want %v", got, err, want)
-	}
+	testenv.Check(t, err == nil && maps.Equal(got, want), "got %v, %v; want %v", got, err, want)
 }
 
 // TestCeilings: all folders together may be above by the allowance, and ceilings only fall.
@@ -151,9 +142,8 @@ func TestCeilings(t *testing.T) {
 		most := map[key]int{a: 9, b: 9, may: 3}
 		failed, lower := compare(map[key]int{a: c.a, b: c.b}, most, &strings.Builder{})
 		left := map[key]int{a: min(9, c.a), b: min(9, c.b), may: 3}
-		if len(failed) != c.failed || lower != c.lower || !maps.Equal(most, left) {
-			t.Errorf("%v: failed %v, %d lower, then %v", c, failed, lower, most)
-		}
+		testenv.Check(t, len(failed) == c.failed && lower == c.lower && maps.Equal(most, left),
+			"%v: failed %v, %d lower, then %v", c, failed, lower, most)
 	}
 }
 
@@ -174,8 +164,6 @@ func TestRepeats(t *testing.T) {
 		for _, s := range texts {
 			code = append(code, significant([]byte(s)))
 		}
-		if got := repeats(code); got != []int{0, 1, 0, 3, 0}[want] {
-			t.Errorf("case %d: %d pairs", want, got)
-		}
+		testenv.Equal(t, repeats(code), []int{0, 1, 0, 3, 0}[want], "case %d: pairs", want)
 	}
 }

@@ -34,9 +34,8 @@ func TestRecord(t *testing.T) {
 	}
 	text := testenv.Must(os.ReadFile(b))(t)
 	for what, n := range map[string]int{`outputs=[0-9a-f]{16} `: 6, `arena=[1-9]`: 6, `nowhere \w+ refused="`: 6} {
-		if got := len(regexp.MustCompile(what).FindAll(text, -1)); got != n {
-			t.Errorf("%d lines with %s, want %d:\n%s", got, what, n, text)
-		}
+		got := len(regexp.MustCompile(what).FindAll(text, -1))
+		testenv.Check(t, got == n, "%d lines with %s, want %d:\n%s", got, what, n, text)
 	}
 	changed := regexp.MustCompile(`arena=\d+`).ReplaceAllString(string(text), "arena=1")
 	changed = changed[strings.Index(changed, "\n")+1:] // and a line less

@@ -42,9 +42,8 @@ func TestBrowser(t *testing.T) {
 		"hostile": drawn(5, evil)} {
 		open(t, b, r.HTML())
 		fits(t, b, what)
-		if n := browser.Value[int](t, b, `document.querySelectorAll("img, script:not([type])").length`); n != 1 {
-			t.Errorf("%s: %d scripts and pictures, want the page's own script", what, n)
-		}
+		testenv.Equal(t, browser.Value[int](t, b, `document.querySelectorAll("img, script:not([type])").length`), 1,
+			"%s: scripts and pictures", what)
 	}
 	big := drawn(400, "model")
 	open(t, b, big.HTML())
@@ -69,16 +68,12 @@ func choose(t *testing.T, b *browser.Tab) {
 	b.Run(t, `document.getElementById("gn3").dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}))`)
 	said := browser.Value[string](t, b, panel)
 	for _, want := range []string{"Add model/3", "Helium", "36,864 B", "NHWC", "0.0213 \u00d7 (q + 7)", "clipped"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the panel does not say %q: %s", want, said)
-		}
+		testenv.Check(t, strings.Contains(said, want), "the panel does not say %q: %s", want, said)
 	}
-	if n := browser.Value[int](t, b, `document.querySelectorAll("#panel svg").length`); n != 2 {
-		t.Errorf("%d histograms beside the node, want those of its result and of its weights", n)
-	}
-	if n := browser.Value[int](t, b, `document.querySelectorAll(".wires .lit").length`); n != 4 {
-		t.Errorf("%d lines are marked, want 2 in and 2 out", n)
-	}
+	testenv.Equal(t, browser.Value[int](t, b, `document.querySelectorAll("#panel svg").length`), 2,
+		"histograms beside the node")
+	testenv.Equal(t, browser.Value[int](t, b, `document.querySelectorAll(".wires .lit").length`), 4,
+		"lines are marked")
 	b.Click(t, `#table tbody tr:nth-child(10) a`)
 	if said := browser.Value[string](t, b, panel); !strings.Contains(said, "refused because of model/9") {
 		t.Errorf("the panel does not say why the node is refused: %s", said)
@@ -96,9 +91,8 @@ func search(t *testing.T, b *browser.Tab) {
 		t.Errorf("%d nodes are found", n)
 	}
 	b.Keys(t, "#find", "\r\r")
-	if said := browser.Value[string](t, b, panel); !strings.Contains(said, "model/391") {
-		t.Errorf("the second hit is not chosen: %s", said)
-	}
+	said := browser.Value[string](t, b, panel)
+	testenv.Check(t, strings.Contains(said, "model/391"), "the second hit is not chosen: %s", said)
 	width := `document.getElementById("drawing").width.baseVal.value`
 	before := browser.Value[float64](t, b, width)
 	b.Click(t, `[data-zoom="in"]`)
@@ -120,11 +114,7 @@ func table(t *testing.T, b *browser.Tab) {
 		t.Errorf("sorted: %v, then %v", down[:5], up[:5])
 	}
 	slices.Reverse(down)
-	if !slices.Equal(up, down) {
-		t.Error("up and down are not the same numbers")
-	}
+	testenv.Check(t, slices.Equal(up, down), "up and down are not the same numbers")
 	b.Keys(t, "#filter", "model/12")
-	if n := len(browser.Value[[]float64](t, b, column)); n != 11 {
-		t.Errorf("%d rows are found, want 12 and 120 to 129", n)
-	}
+	testenv.Equal(t, len(browser.Value[[]float64](t, b, column)), 11, "rows are found")
 }

@@ -114,9 +114,7 @@ func whole(t *testing.T, page []byte) string {
 func TestPageIsWhole(t *testing.T) {
 	for _, r := range []*report.Report{{}, drawn(1, "one"), drawn(400, "model"), drawn(30, long)} {
 		page := r.HTML()
-		if !bytes.Equal(page, r.HTML()) {
-			t.Errorf("%s: two pages differ", r.Model.Name)
-		}
+		testenv.Check(t, bytes.Equal(page, r.HTML()), "%s: two pages differ", r.Model.Name)
 		if most := 45_000 + 1200*len(r.Layers); len(page) > most && r.Model.Name != long+".onnx" {
 			t.Errorf("%s: %d bytes for %d layers, want at most %d", r.Model.Name, len(page), len(r.Layers), most)
 		}
@@ -126,9 +124,7 @@ func TestPageIsWhole(t *testing.T) {
 			ids[m[1]]++
 		}
 		for id, n := range ids {
-			if n > 1 {
-				t.Errorf("%s: %d elements are called %s", r.Model.Name, n, id)
-			}
+			testenv.Check(t, n <= 1, "%s: %d elements are called %s", r.Model.Name, n, id)
 		}
 		for _, m := range regexp.MustCompile(` href="?([^" >]*)[" >]`).FindAllStringSubmatch(text, -1) {
 			if to := m[1]; !strings.HasPrefix(to, "#") || ids[to[1:]] == 0 && !strings.HasPrefix(to, "#i") &&
@@ -137,9 +133,7 @@ func TestPageIsWhole(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{" src=", "http:", "https:", " style=", "@import", "eval(", "innerHTML"} {
-			if strings.Contains(text, bad) {
-				t.Errorf("%s: %q in the page", r.Model.Name, bad)
-			}
+			testenv.Check(t, !strings.Contains(text, bad), "%s: %q in the page", r.Model.Name, bad)
 		}
 	}
 }
@@ -152,12 +146,10 @@ func TestCutPage(t *testing.T) {
 	first := slices.Repeat([]report.GraphNode{{Name: "view", Op: "Reshape", Layer: -1}}, views)
 	r.Graph.Nodes = append(first, r.Graph.Nodes...)
 	page := whole(t, r.HTML())
-	if want := fmt.Sprintf("%d nodes are not drawn", views+hidden); !strings.Contains(page, want) {
-		t.Errorf("the page does not say %q", want)
-	}
-	if n := strings.Count(page, "<title>output "); n > 1 {
-		t.Errorf("%d boxes are called outputs, the model has one", n)
-	}
+	want := fmt.Sprintf("%d nodes are not drawn", views+hidden)
+	testenv.Check(t, strings.Contains(page, want), "the page does not say %q", want)
+	n := strings.Count(page, "<title>output ")
+	testenv.Check(t, n <= 1, "%d boxes are called outputs, the model has one", n)
 	for _, m := range regexp.MustCompile(` href="?#(n[0-9]+)[" >]`).FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(page, " id="+m[1]+" ") && !strings.Contains(page, " id="+m[1]+">") {
 			t.Fatalf("a link to %s, which is not on the page", m[1])
@@ -206,10 +198,7 @@ func TestPrinted(t *testing.T) {
 func TestLongNamesOnThePage(t *testing.T) {
 	name := strings.Repeat("functional_1/conv2d/Conv2D;", 20)
 	page := whole(t, drawn(30, name).HTML())
-	if n := strings.Count(page, name); n == 0 || n > 30*6 {
-		t.Errorf("the name is %d times in the page of 30 layers", n)
-	}
-	if !strings.Contains(page, "<dt>name<dd>"+name) {
-		t.Error("no description has the whole name")
-	}
+	n := strings.Count(page, name)
+	testenv.Check(t, n != 0 && n <= 30*6, "the name is %d times in the page of 30 layers", n)
+	testenv.Check(t, strings.Contains(page, "<dt>name<dd>"+name), "no description has the whole name")
 }

@@ -15,17 +15,11 @@ func TestUncounted(t *testing.T) {
 	v.Layers[0].MACs = 3
 	s := ProfilesText([]*Verdict{v}) + (&FirmwareVerdict{Board: "b", Models: []*Verdict{v}}).Summary()
 	for _, wrong := range []string{"0 instructions", "0.00", "stack 0"} {
-		if strings.Contains(s, wrong) {
-			t.Errorf("%q is in\n%s", wrong, s)
-		}
+		testenv.Check(t, !strings.Contains(s, wrong), "%q is in\n%s", wrong, s)
 	}
-	if !strings.Contains(s, "instructions are not counted on this board, arena") {
-		t.Error(s)
-	}
+	testenv.Check(t, strings.Contains(s, "instructions are not counted on this board, arena"), "%v", s)
 	for _, c := range newCards(&Report{Code: &Code{}}) {
-		if c.What == "stack used" || c.What == "instructions" && c.Value == "0" {
-			t.Errorf("%+v", c)
-		}
+		testenv.Check(t, c.What != "stack used" && (c.What != "instructions" || c.Value != "0"), "%+v", c)
 	}
 	v.Instructions = 5
 	if s := ProfilesText([]*Verdict{v}); !strings.Contains(s, "total 5 instructions, 0 of them between the layers") {
@@ -50,9 +44,8 @@ func TestUnpricedLayers(t *testing.T) {
 		}
 	}
 	r.Layers = r.Layers[:1]
-	if m, _ := instructions(r); !m.finish() || m.Total != "70" {
-		t.Errorf("all layers have a price: %q", m.Total)
-	}
+	m, _ := instructions(r)
+	testenv.Check(t, m.finish() && m.Total == "70", "all layers have a price: %q", m.Total)
 }
 
 // TestTimes: times are read without powers of ten, with the digits that an estimate has.

@@ -61,15 +61,11 @@ node { op_type: "If" output: "y" input: "x"
     node { op_type: "Identity" input: "i" output: "a" } } } }
 node { op_type: "Cast" input: "m" output: "z" attribute { name: "to" type: INT i: 1 } }
 `, `name: "G" output: "u" node { op_type: "RandomNormal" output: "u" attribute { name: "shape" type: INTS ints: 1 } }`}
-	if len(got) != len(want) {
-		t.Fatalf("%d functions", len(got))
-	}
+	testenv.Require(t, len(got) == len(want), "%d functions", len(got))
 	for i, text := range want {
 		w := &pb.FunctionProto{}
 		testenv.OK(t, prototext.Unmarshal([]byte(text), w))
-		if !proto.Equal(got[i], w) {
-			t.Errorf("got  %v\nwant %v", got[i], w)
-		}
+		testenv.Check(t, proto.Equal(got[i], w), "got  %v\nwant %v", got[i], w)
 	}
 }
 
@@ -116,9 +112,8 @@ func TestParseErrors(t *testing.T) {
 	} {
 		_, err := Parse(c.text)
 		testenv.Refused(t, err, c.want)
-		if err != nil && !strings.HasPrefix(err.Error(), "line ") {
-			t.Errorf("%.80q: error %v has no place", c.text, err)
-		}
+		testenv.Check(t, err == nil || strings.HasPrefix(err.Error(), "line "), "%.80q: error %v has no place",
+			c.text, err)
 	}
 }
 
@@ -140,13 +135,9 @@ func FuzzParse(f *testing.F) {
 // The shipped library parses, and callers cannot change it.
 func TestDefault(t *testing.T) {
 	fs := Default()
-	if len(fs) < 2 {
-		t.Fatalf("%d functions", len(fs))
-	}
+	testenv.Require(t, len(fs) >= 2, "%d functions", len(fs))
 	fs[0].Name = proto.String("changed")
-	if Default()[0].GetName() == "changed" {
-		t.Error("the library was changed")
-	}
+	testenv.Check(t, Default()[0].GetName() != "changed", "the library was changed")
 }
 
 // Operators that are defined by text are those of the schema, with its inputs, outputs
@@ -168,12 +159,9 @@ func TestOperators(t *testing.T) {
 			have = append(have, a.GetName())
 		}
 		for _, a := range have {
-			if sch.Attr(a) == nil {
-				t.Errorf("%s.%s: attribute %s is not in the schema", domain, name, a)
-			}
+			testenv.Check(t, sch.Attr(a) != nil, "%s.%s: attribute %s is not in the schema", domain, name, a)
 		}
-		if len(have) != len(sch.Attrs) {
-			t.Errorf("%s.%s: attributes %v, in the schema %d", domain, name, have, len(sch.Attrs))
-		}
+		testenv.Check(t, len(have) == len(sch.Attrs), "%s.%s: attributes %v, in the schema %d", domain, name, have,
+			len(sch.Attrs))
 	}
 }

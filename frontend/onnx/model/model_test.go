@@ -16,9 +16,8 @@ import (
 func TestLimitsSet(t *testing.T) {
 	var l Limits
 	for _, s := range []string{"nodes=7", "work=2G", "elements=3K", "depth=1"} {
-		if err := l.Set(s); err != nil {
-			t.Error(err)
-		}
+		err := l.Set(s)
+		testenv.Check(t, err == nil, "%v", err)
 	}
 	l = l.OrDefault()
 	if l.Nodes != 7 || l.Work != 2<<30 || l.Elements != 3<<10 || l.Depth != 1 ||
@@ -35,9 +34,8 @@ func TestLimitsSet(t *testing.T) {
 	}
 	readme := testenv.Must(os.ReadFile("README.md"))(t)
 	for _, x := range limits {
-		if row := "| `" + x.name + "` | " + x.doc + " |"; !strings.Contains(string(readme), row) {
-			t.Errorf("README.md lacks %s", row)
-		}
+		row := "| `" + x.name + "` | " + x.doc + " |"
+		testenv.Check(t, strings.Contains(string(readme), row), "README.md lacks %s", row)
 	}
 }
 
@@ -67,9 +65,7 @@ func TestRelease(t *testing.T) {
 		x.RawData, x.StringData, x.FloatData, x.DoubleData = nil, nil, nil, nil
 		x.Int32Data, x.Int64Data, x.Uint64Data = nil, nil, nil
 	}
-	if proto.Equal(m.Proto, all) {
-		t.Fatal("there are no values")
-	}
+	testenv.Require(t, !proto.Equal(m.Proto, all), "there are no values")
 	if m.Release(); !proto.Equal(m.Proto, all) {
 		t.Errorf("values are left, or more than values is gone: %v", m.Proto)
 	}

@@ -39,14 +39,12 @@ func TestGeneratedIsCurrent(t *testing.T) {
 	}
 	cmd := exec.Command(protoc, "--plugin=protoc-gen-go="+plugin, "--go_out="+dir, "--go_opt=paths=source_relative",
 		"onnx.proto")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("protoc: %v\n%s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	testenv.Require(t, err == nil, "protoc: %v\n%s", err, out)
 	got := testenv.Must(os.ReadFile(filepath.Join(dir, "onnx.pb.go")))(t)
 	want := testenv.Must(os.ReadFile("onnx.pb.go"))(t)
-	if !bytes.Equal(stripProtoc(got), stripProtoc(want)) {
-		t.Fatal("onnx.pb.go is not what onnx.proto gives; run go generate in this folder")
-	}
+	testenv.Require(t, bytes.Equal(stripProtoc(got), stripProtoc(want)),
+		"onnx.pb.go is not what onnx.proto gives; run go generate in this folder")
 }
 
 // TestWireFacts pins bytes on the wire that other ONNX tools depend on: field
@@ -68,12 +66,9 @@ func TestWireFacts(t *testing.T) {
 	}
 	for _, c := range cases {
 		b := testenv.Must(proto.MarshalOptions{Deterministic: true}.Marshal(c.m))(t)
-		if string(b) != c.want {
-			t.Errorf("%s: wrote %q, want %q", c.name, b, c.want)
-		}
+		testenv.Check(t, string(b) == c.want, "%s: wrote %q, want %q", c.name, b, c.want)
 		back := c.m.ProtoReflect().New().Interface()
-		if err := proto.Unmarshal(b, back); err != nil || !proto.Equal(back, c.m) {
-			t.Errorf("%s: did not come back: %v (%v)", c.name, back, err)
-		}
+		err := proto.Unmarshal(b, back)
+		testenv.Check(t, err == nil && proto.Equal(back, c.m), "%s: did not come back: %v (%v)", c.name, back, err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestLookup(t *testing.T) {
@@ -23,26 +25,19 @@ func TestLookup(t *testing.T) {
 	}
 	for _, c := range cases {
 		s := Lookup(c.domain, c.op, c.opset)
-		if s == nil && c.since != 0 || s != nil && s.Since != c.since {
-			t.Errorf("%s %s in opset %d: %v, want version %d", c.domain, c.op, c.opset, s, c.since)
-		}
+		testenv.Check(t, (s != nil || c.since == 0) && (s == nil || s.Since == c.since),
+			"%s %s in opset %d: %v, want version %d", c.domain, c.op, c.opset, s, c.since)
 	}
-	if s := Lookup("", "Upsample", 10); !s.Deprecated {
-		t.Error("Upsample-10 is deprecated")
-	}
+	s := Lookup("", "Upsample", 10)
+	testenv.Check(t, s.Deprecated, "Upsample-10 is deprecated")
 }
 
 func TestFields(t *testing.T) {
 	c := Lookup("", "Conv", 13)
-	if c.MinIn != 2 || c.MaxIn() != 3 || c.MinOut != 1 || c.MaxOut() != 1 {
-		t.Error("arity of Conv")
-	}
-	if a := c.Attr("group"); a == nil || a.Type != Int || a.Default != int64(1) || a.Required {
-		t.Errorf("group of Conv: %+v", a)
-	}
-	if c.Attr("grou") != nil || c.Attr("") != nil {
-		t.Error("an attribute of Conv that does not exist was found")
-	}
+	testenv.Check(t, c.MinIn == 2 && c.MaxIn() == 3 && c.MinOut == 1 && c.MaxOut() == 1, "arity of Conv")
+	a := c.Attr("group")
+	testenv.Check(t, a != nil && a.Type == Int && a.Default == int64(1) && !a.Required, "group of Conv: %+v", a)
+	testenv.Check(t, c.Attr("grou") == nil && c.Attr("") == nil, "an attribute of Conv that does not exist was found")
 	types, v := c.Allowed(c.Input(0))
 	if v != "T" || !types.HasTensor(1) || types.HasTensor(7) || types.HasTensor(-1) || types.HasTensor(77) {
 		t.Error("types of Conv's X")
@@ -53,9 +48,7 @@ func TestFields(t *testing.T) {
 		t.Error("Concat")
 	}
 	l := Lookup("", "LSTM", 14)
-	if l.MinOut != 0 || l.MaxOut() != 3 || l.Input(3).Opt != Optional {
-		t.Error("LSTM")
-	}
+	testenv.Check(t, l.MinOut == 0 && l.MaxOut() == 3 && l.Input(3).Opt == Optional, "LSTM")
 	if a := Lookup("", "BatchNormalization", 15).Attr("epsilon"); a.Default != float32(1e-5) {
 		t.Error("epsilon of BatchNormalization", a.Default)
 	}
@@ -66,9 +59,8 @@ func TestFields(t *testing.T) {
 	if Near("", "Cov") != "Conv" || Near("", "relu") != "Relu" || Near("", "Flux") != "" {
 		t.Error("suggestions", Near("", "Cov"), Near("", "relu"), Near("", "Flux"))
 	}
-	if MaxOpset("") < 28 || MaxOpset("com.example") != 0 || !Closed("") || Closed("com.microsoft") {
-		t.Error("domains")
-	}
+	testenv.Check(t, MaxOpset("") >= 28 && MaxOpset("com.example") == 0 && Closed("") && !Closed("com.microsoft"),
+		"domains")
 }
 
 // TestTable: properties that the lookups rely on.
@@ -85,12 +77,8 @@ func TestTable(t *testing.T) {
 		if !sort.SliceIsSorted(s.Attrs, func(i, j int) bool { return s.Attrs[i].Name < s.Attrs[j].Name }) {
 			t.Errorf("%s-%d: attributes are not sorted", s.Name, s.Since)
 		}
-		if s.MinIn > s.MaxIn() || s.MinOut > s.MaxOut() {
-			t.Errorf("%s-%d: arity", s.Name, s.Since)
-		}
-		if !s.Deprecated && len(s.Out) == 0 {
-			t.Errorf("%s-%d: no outputs", s.Name, s.Since)
-		}
+		testenv.Check(t, s.MinIn <= s.MaxIn() && s.MinOut <= s.MaxOut(), "%s-%d: arity", s.Name, s.Since)
+		testenv.Check(t, s.Deprecated || len(s.Out) != 0, "%s-%d: no outputs", s.Name, s.Since)
 		for _, ps := range [][]Param{s.In, s.Out} {
 			for j := range ps {
 				if types, _ := s.Allowed(&ps[j]); types.Tensor == 0 && types.Seq == 0 && types.OptTensor == 0 &&

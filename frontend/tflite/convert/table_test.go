@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -39,9 +40,7 @@ func TestTables(t *testing.T) {
 			}
 			steps := r.f(float64(x.Scale[0])*float64(v))/float64(r.y) + float64(r.zero)
 			have, want := min(max(float64(f(v)), -128), 127), min(max(steps, -128), 127)
-			if math.Abs(have-want) > r.steps {
-				t.Errorf("%s(%d) is %g, want %g", name, q, have, want)
-			}
+			testenv.Check(t, !(math.Abs(have-want) > r.steps), "%s(%d) is %g, want %g", name, q, have, want)
 		}
 	}
 }

@@ -19,14 +19,11 @@ func TestGeneratedIsCurrent(t *testing.T) {
 	dir := t.TempDir()
 	out, err := exec.Command(flatc, "--go", "--gen-onefile", "--go-namespace", "fb", "-o", dir,
 		"schema.fbs").CombinedOutput()
-	if err != nil {
-		t.Fatalf("flatc: %v\n%s", err, out)
-	}
+	testenv.Require(t, err == nil, "flatc: %v\n%s", err, out)
 	have := testenv.Must(os.ReadFile("fb.go"))(t)
 	want := testenv.Must(os.ReadFile(filepath.Join(dir, "schema_generated.go")))(t)
-	if string(have) != string(want) && string(have) != formatted(t, want) {
-		t.Error("fb.go is not what flatc makes of schema.fbs: run go generate ./frontend/tflite/fb")
-	}
+	testenv.Check(t, string(have) == string(want) || string(have) == formatted(t, want),
+		"fb.go is not what flatc makes of schema.fbs: run go generate ./frontend/tflite/fb")
 }
 
 // formatted is source as gofmt writes it.

@@ -65,3 +65,19 @@ func title(about []any) string {
 	}
 	return fmt.Sprintf(about[0].(string), about[1:]...) + ": "
 }
+
+// Check fails a test where something does not hold; the rest says what was found.
+func Check(t testing.TB, holds bool, format string, args ...any) {
+	if !holds {
+		t.Helper()
+		t.Errorf(format, args...)
+	}
+}
+
+// Require is Check that ends the test.
+func Require(t testing.TB, holds bool, format string, args ...any) {
+	if !holds {
+		t.Helper()
+		t.Fatalf(format, args...)
+	}
+}

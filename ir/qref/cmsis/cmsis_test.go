@@ -97,9 +97,8 @@ func TestDefectsMeasured(t *testing.T) {
 	tc := cmsis.Query{Build: cmsis.DSP, HasBias: true, In: cmsis.Dims{N: 1, H: 4, W: 4, C: 4},
 		Filter: cmsis.Dims{N: 4, H: 1, W: 1, C: 4}, Out: cmsis.Dims{N: 1, H: 7, W: 7, C: 4},
 		Stride: cmsis.Tile{H: 2, W: 2}, Dilation: one}
-	if bad("arm_transpose_conv_wrapper_s8", tc) == "" {
-		t.Error("a kernel smaller than its stride overruns the output, but passes")
-	}
+	testenv.Check(t, bad("arm_transpose_conv_wrapper_s8", tc) != "",
+		"a kernel smaller than its stride overruns the output, but passes")
 	tc.Filter.H, tc.Filter.W, tc.Pad, tc.Out.H, tc.Out.W = 3, 3, one, 8, 8
 	testenv.Equal(t, bad("arm_transpose_conv_wrapper_s8", tc), "", "an ordinary transposed convolution is refused")
 	if p := cmsis.Past("arm_transpose_conv_wrapper_s8", &tc); len(p) != 1 || !strings.HasPrefix(p[0].Until,
@@ -174,9 +173,8 @@ func TestSources(t *testing.T) {
 			}
 			text += strings.Join(files[file][from-1:to], "\n")
 		}
-		if r.Kind == cmsis.Route && r.Value != r.Function && !strings.Contains(text, r.Value+"(") {
-			t.Errorf("%s: the lines cited do not call %s", r.ID, r.Value)
-		}
+		testenv.Check(t, r.Kind != cmsis.Route || r.Value == r.Function || strings.Contains(text, r.Value+"("),
+			"%s: the lines cited do not call %s", r.ID, r.Value)
 	}
 }
 

@@ -44,9 +44,7 @@ func TestKnownSizes(t *testing.T) {
 		{"arm_avgpool_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 8, 8, 64)}, 256},
 		{"arm_fully_connected_wrapper_s8", cmsis.Query{Build: cmsis.MVE, Filter: d(30, 1, 1, 12)}, 48},
 	} {
-		if got := cmsis.Size(c.fn, &c.q); got != c.want {
-			t.Errorf("%s %+v: %d bytes, want %d", c.fn, c.q, got, c.want)
-		}
+		testenv.Equal(t, cmsis.Size(c.fn, &c.q), c.want, "%s %+v: bytes", c.fn, c.q)
 	}
 }
 
@@ -152,9 +150,7 @@ func TestSizesOfLibrary(t *testing.T) {
 	out := testenv.Must(cmd.Output())(t)
 	got := strings.Fields(string(out))
 	per := len(want) / len(lines)
-	if len(got) != len(want) {
-		t.Fatalf("%d answers for %d questions", len(got), len(want))
-	}
+	testenv.Require(t, len(got) == len(want), "%d answers for %d questions", len(got), len(want))
 	for i := range lines {
 		if g, w := got[i*per:i*per+per], want[i*per:i*per+per]; !slices.Equal(g, w) {
 			t.Fatalf("%s:\nlibrary %s\nhere    %s", lines[i], g, w)

@@ -64,14 +64,11 @@ func TestRules(t *testing.T) {
 		refused[c.code] = true
 	}
 	for _, r := range rules {
-		if !refused[r.Code] || r.Doc == "" {
-			t.Errorf("%s: refused nothing, or has no doc %q", r.Code, r.Doc)
-		}
+		testenv.Check(t, refused[r.Code] && r.Doc != "", "%s: refused nothing, or has no doc %q", r.Code, r.Doc)
 	}
 	for node, result := range map[string]string{"Conv(%x, %w)" + conv: y, "Relu(%x)": "i8[1,4,6,6] q(0.1:0)"} {
-		if r := unit.CheckLegality(last(t, x+w, node, result)); len(r) > 0 {
-			t.Errorf("%s is refused: %v", node, r)
-		}
+		r := unit.CheckLegality(last(t, x+w, node, result))
+		testenv.Check(t, len(r) <= 0, "%s is refused: %v", node, r)
 	}
 }
 
@@ -81,9 +78,8 @@ func TestProgram(t *testing.T) {
 		"%c : "+y+" = Conv(%x, %w)"+conv+"\n%o : "+y+" = Relu(%c)\nout \"o\" = %o\n}")))(t)
 	file := p.encode()
 	q, err := decode(file)
-	if err != nil || q.String() != p.String() || strings.Count(q.String(), "\n") != 3 {
-		t.Errorf("%v\n%v\n%v", err, p, q)
-	}
+	testenv.Check(t, err == nil && q.String() == p.String() && strings.Count(q.String(), "\n") == 3, "%v\n%v\n%v",
+		err, p, q)
 	for k := range file {
 		if _, err := decode(file[:k]); err == nil {
 			t.Fatalf("%d of %d bytes are a program", k, len(file))

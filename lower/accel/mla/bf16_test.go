@@ -51,9 +51,7 @@ func TestBfloat16(t *testing.T) {
 			}
 		}
 	}
-	if changed < 150 {
-		t.Errorf("only %d nodes became bfloat16", changed)
-	}
+	testenv.Check(t, changed >= 150, "only %d nodes became bfloat16", changed)
 }
 
 // TestBfloat16Networks: networks in bfloat16 from end to end, on the simulator.
@@ -73,9 +71,7 @@ func TestBfloat16Networks(t *testing.T) {
 			cases = append(cases, compiled(t, fmt.Sprint("network ", seed), g, seed))
 		}
 	}
-	if len(cases) < 12 {
-		t.Errorf("only %d networks are bfloat16 from end to end", len(cases))
-	}
+	testenv.Check(t, len(cases) >= 12, "only %d networks are bfloat16 from end to end", len(cases))
 	compare(t, cases)
 }
 
@@ -83,12 +79,9 @@ func TestBfloat16Networks(t *testing.T) {
 func TestBfloat16Off(t *testing.T) {
 	g := parse(t, "in %x : bf16[1,4,6,6]\n%o : bf16[1,4,6,6] = Relu(%x)\nout \"o\" = %o")
 	n := g.Nodes[0]
-	if mla.TakesBF16(n, mla.Defaults()) {
-		t.Error("bfloat16 is taken")
-	}
-	if r := mla.CheckQuantised(n, mla.Defaults()); len(r) == 0 || r[0].Code != "MLA-DTYPE" {
-		t.Errorf("reasons %v", r)
-	}
+	testenv.Check(t, !mla.TakesBF16(n, mla.Defaults()), "bfloat16 is taken")
+	r := mla.CheckQuantised(n, mla.Defaults())
+	testenv.Check(t, len(r) != 0 && r[0].Code == "MLA-DTYPE", "reasons %v", r)
 	lim := mla.Defaults()
 	lim.BF16 = 1
 	if r := mla.CheckQuantised(n, lim); len(r) != 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
 )
 
@@ -235,9 +236,7 @@ func TestEveryOperation(t *testing.T) {
 		cases = append(cases, k)
 	}
 	for _, o := range lm.Ops() {
-		if !seen[o.Op] {
-			t.Errorf("no case has the operation %s", o.Name)
-		}
+		testenv.Check(t, seen[o.Op], "no case has the operation %s", o.Name)
 	}
 	compare(t, cases)
 }

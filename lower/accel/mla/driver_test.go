@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // apiMain uses the driver interface as it must and must not be used; it reads
@@ -110,7 +112,6 @@ func TestDriver(t *testing.T) {
 	in, out := &k.seg.Tensors[k.seg.Inputs()[0]], &k.seg.Tensors[k.seg.Outputs()[0]]
 	cmd := exec.Command(filepath.Join(dir, "api"), itoa(in.Bytes()), itoa(out.Bytes()))
 	cmd.Stdin = bytes.NewReader(k.file)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v (the status is the line within driver_test.go's program, plus 1)\n%s", err, msg)
-	}
+	msg, err := cmd.CombinedOutput()
+	testenv.Check(t, err == nil, "%v (the status is the line within driver_test.go's program, plus 1)\n%s", err, msg)
 }

@@ -53,9 +53,7 @@ func TestRandomNetworks(t *testing.T) {
 		}
 		cases = append(cases, compiled(t, fmt.Sprint("network ", seed), g, seed))
 	}
-	if len(cases) < 125 {
-		t.Errorf("only %d networks became integers", len(cases))
-	}
+	testenv.Check(t, len(cases) >= 125, "only %d networks became integers", len(cases))
 	compare(t, cases)
 }
 
@@ -87,14 +85,11 @@ func TestAcceptedCompiles(t *testing.T) {
 				m.Out[i].Type = v.Type
 				one.AddOutput(v.Name, m.Out[i])
 			}
-			if _, err := mla.Compile(one, mla.Defaults()); err != nil {
-				t.Errorf("seed %d: accepted, but: %v", seed, err)
-			}
+			_, err := mla.Compile(one, mla.Defaults())
+			testenv.Check(t, err == nil, "seed %d: accepted, but: %v", seed, err)
 		}
 	}
-	if accepted < 100 {
-		t.Errorf("only %d nodes were accepted", accepted)
-	}
+	testenv.Check(t, accepted >= 100, "only %d nodes were accepted", accepted)
 }
 
 // TestBorder: outputs that are inputs, constants, or given twice are copied;
@@ -118,9 +113,8 @@ func TestBorder(t *testing.T) {
 	} {
 		k := compiled(t, fmt.Sprint("border ", i), parse(t, src), uint64(i)+1)
 		for _, x := range append(k.seg.Inputs(), k.seg.Outputs()...) {
-			if e := &k.seg.Tensors[x]; len(e.Shape) == 4 && e.Layout() != "NHWC" {
-				t.Errorf("case %d: %s lies as %v", i, e.Name, e.Order)
-			}
+			e := &k.seg.Tensors[x]
+			testenv.Check(t, len(e.Shape) != 4 || e.Layout() == "NHWC", "case %d: %s lies as %v", i, e.Name, e.Order)
 		}
 		for j, x := range k.seg.Outputs() {
 			testenv.Equal(t, k.seg.Tensors[x].Name, k.g.OutNames[j], "case %d: output %d is called", i, j)

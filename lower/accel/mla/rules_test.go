@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel/mla"
 )
@@ -17,12 +18,9 @@ import (
 func parse(t testing.TB, src string) *ir.Graph {
 	t.Helper()
 	g, err := ir.Parse("graph \"g\" {\n"+src+"\n}", op.Get)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, src)
-	}
-	if errs := g.Verify(); len(errs) > 0 {
-		t.Fatalf("%v\n%s", errs, src)
-	}
+	testenv.Require(t, err == nil, "%v\n%s", err, src)
+	errs := g.Verify()
+	testenv.Require(t, len(errs) <= 0, "%v\n%s", errs, src)
 	return g
 }
 
@@ -235,18 +233,14 @@ func TestRules(t *testing.T) {
 			check(t, c.code, judged(t, c.decl, c.node, lim), c.want)
 			refused[c.code] = true
 		}
-		if r := judged(t, c.goodDecl, c.goodNode, lim); len(r) > 0 {
-			t.Errorf("%s: %s is refused: %v", c.code, c.goodNode, r)
-		}
+		r := judged(t, c.goodDecl, c.goodNode, lim)
+		testenv.Check(t, len(r) <= 0, "%s: %s is refused: %v", c.code, c.goodNode, r)
 		accepted[c.code] = true
 	}
 	for _, r := range mla.Rules() {
-		if !refused[r.Code] || !accepted[r.Code] {
-			t.Errorf("%s: refused %v, accepted %v in this test, want both", r.Code, refused[r.Code], accepted[r.Code])
-		}
-		if r.Doc == "" {
-			t.Errorf("%s has no doc", r.Code)
-		}
+		testenv.Check(t, refused[r.Code] && accepted[r.Code], "%s: refused %v, accepted %v in this test, want both",
+			r.Code, refused[r.Code], accepted[r.Code])
+		testenv.Check(t, r.Doc != "", "%s has no doc", r.Code)
 	}
 }
 
@@ -273,14 +267,11 @@ func TestAllReasons(t *testing.T) {
 	got := judged(t, "in %x : f32[1,39576]\nconst %w : f32[39576,4] = rand 1", "Gemm(%x, %w)", mla.Defaults())
 	want := []string{"MLA-OP: Unsupported operator Gemm: it runs as a convolution",
 		"MLA-RANK-IN: Input is not 4D tensor (2D, [1,39576])", "MLA-RANK-OUT: Output is not 4D tensor (2D, [1,4])"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
+	testenv.Check(t, reflect.DeepEqual(got, want), "got %q\nwant %q", got, want)
 	g := parse(t, x4+"%o = Relu(%x)\nout \"o\" = %o")
 	n := g.Nodes[0]
-	if r := mla.CheckLegality(n, mla.Defaults()); len(r) > 0 {
-		t.Errorf("float: %v", r)
-	}
+	r := mla.CheckLegality(n, mla.Defaults())
+	testenv.Check(t, len(r) <= 0, "float: %v", r)
 	if r := mla.CheckQuantised(n, mla.Defaults()); len(r) != 2 || r[0].Code != "MLA-FLOAT" {
 		t.Errorf("float at the end: %v", r)
 	}
@@ -297,9 +288,8 @@ func TestScaleWithoutOperation(t *testing.T) {
 		!strings.Contains(got[0], "a scale is too small") {
 		t.Errorf("%q", got)
 	}
-	if got := softmax("0.00390625"); len(got) > 0 {
-		t.Errorf("refused: %q", got)
-	}
+	got := softmax("0.00390625")
+	testenv.Check(t, len(got) <= 0, "refused: %q", got)
 }
 
 func TestParseLimits(t *testing.T) {

@@ -203,9 +203,7 @@ func compiled(t testing.TB, name string, g *ir.Graph, seed uint64) *kase {
 	if k.seg, err = mla.Compile(g, mla.Defaults()); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, g)
 	}
-	if g.String() != before {
-		t.Fatalf("%s: Compile changed the graph", name)
-	}
+	testenv.Require(t, g.String() == before, "%s: Compile changed the graph", name)
 	if k.file, err = lm.Encode(k.seg); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -242,9 +240,8 @@ func compare(t *testing.T, cases []*kase) {
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
-		if s := binary.LittleEndian.Uint32(out.Next(4)); s != 0 {
-			t.Fatalf("%s: status %d\n%s", k.name, s, k.seg)
-		}
+		s := binary.LittleEndian.Uint32(out.Next(4))
+		testenv.Require(t, s == 0, "%s: status %d\n%s", k.name, s, k.seg)
 		moved := 0
 		for i, x := range k.seg.Outputs() {
 			e := &k.seg.Tensors[x]
@@ -273,9 +270,7 @@ func compare(t *testing.T, cases []*kase) {
 				macs += uint64(n.Op.MACs(n))
 			}
 		}
-		if macs != k.seg.MACs {
-			t.Errorf("%s: %d MACs in the segment, %d in the graph", k.name, k.seg.MACs, macs)
-		}
+		testenv.Check(t, macs == k.seg.MACs, "%s: %d MACs in the segment, %d in the graph", k.name, k.seg.MACs, macs)
 	}
 	if out.Len() > 0 {
 		t.Errorf("%d bytes of answers are left", out.Len())

@@ -39,11 +39,8 @@ func TestTables(t *testing.T) {
 		{clip(1), clip(1), true}, {clip(1), clip(2), false}, {clip(0), clip(minus), false},
 	} {
 		a, b := known.of(c.a), known.of(c.b)
-		if (a == b) != c.same {
-			t.Errorf("pair %d: one table: %v, want %v", i, a == b, c.same)
-		}
-		if !tensor.Equal(a, tabulate(c.a)) || !tensor.Equal(b, tabulate(c.b)) {
-			t.Errorf("pair %d: not the table of its function", i)
-		}
+		testenv.Check(t, (a == b) == c.same, "pair %d: one table: %v, want %v", i, a == b, c.same)
+		testenv.Check(t, tensor.Equal(a, tabulate(c.a)) && tensor.Equal(b, tabulate(c.b)),
+			"pair %d: not the table of its function", i)
 	}
 }

@@ -63,9 +63,8 @@ func TestOneWay(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(b), "\n") {
 			code, _, _ := strings.Cut(line, "//")
-			if way.MatchString(code) {
-				t.Errorf("%s:%d: %s: use package sharedata (irtest.Shared)", rel, i+1, strings.TrimSpace(line))
-			}
+			testenv.Check(t, !way.MatchString(code), "%s:%d: %s: use package sharedata (irtest.Shared)", rel, i+1,
+				strings.TrimSpace(line))
 		}
 		return nil
 	})
@@ -73,7 +72,5 @@ func TestOneWay(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	users, err := Users(root, data)
-	if err != nil || len(users) < 20 {
-		t.Errorf("%d tests use the data: %v", len(users), err)
-	}
+	testenv.Check(t, err == nil && len(users) >= 20, "%d tests use the data: %v", len(users), err)
 }

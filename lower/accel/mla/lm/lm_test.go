@@ -77,16 +77,11 @@ func encoded(t testing.TB, s *lm.Segment) []byte {
 func TestRoundTrip(t *testing.T) {
 	s := sample()
 	b := encoded(t, s)
-	if again := encoded(t, sample()); !bytes.Equal(b, again) {
-		t.Error("not the same bytes twice")
-	}
+	again := encoded(t, sample())
+	testenv.Check(t, bytes.Equal(b, again), "not the same bytes twice")
 	d := testenv.Must(lm.Decode(b))(t)
-	if !reflect.DeepEqual(d, s) {
-		t.Errorf("got  %+v\nwant %+v", d, s)
-	}
-	if !bytes.Equal(encoded(t, d), b) {
-		t.Error("decoded and encoded again it differs")
-	}
+	testenv.Check(t, reflect.DeepEqual(d, s), "got  %+v\nwant %+v", d, s)
+	testenv.Check(t, bytes.Equal(encoded(t, d), b), "decoded and encoded again it differs")
 	testenv.Equal(t, len(b)%lm.Align, 0, "%d bytes", len(b))
 }
 
@@ -95,9 +90,7 @@ func TestPrint(t *testing.T) {
 	for _, want := range []string{`segment "seg", format 2.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 96 steps",
 		"[1,2,2,4] NHWC", "0.5:-3",
 		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "in_scale=NaN", `out\nput`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("lacks %q:\n%s", want, text)
-		}
+		testenv.Check(t, strings.Contains(text, want), "lacks %q:\n%s", want, text)
 	}
 	data := testenv.Must(json.Marshal(sample()))(t)
 	var v struct {
@@ -158,16 +151,14 @@ func TestDecodeRefuses(t *testing.T) {
 		testenv.Refused(t, err, want)
 	}
 	for n := range good {
-		if _, err := lm.Decode(good[:n]); err == nil {
-			t.Errorf("the first %d bytes are accepted", n)
-		}
+		_, err := lm.Decode(good[:n])
+		testenv.Check(t, err != nil, "the first %d bytes are accepted", n)
 	}
 	for i := range good {
 		b := bytes.Clone(good)
 		b[i] ^= 0x40
-		if _, err := lm.Decode(b); err == nil {
-			t.Errorf("accepted with byte %d changed", i)
-		}
+		_, err := lm.Decode(b)
+		testenv.Check(t, err != nil, "accepted with byte %d changed", i)
 	}
 }
 
@@ -218,21 +209,16 @@ func TestSameAsC(t *testing.T) {
 		`\{(\d+), (\d+), 0x([0-9a-f]+), 0x([0-9a-f]+), ([01]), mla_do_(\w+)\}`).FindAllStringSubmatch(string(table), -1)
 	flat := strings.Join(strings.Fields(strings.ReplaceAll(string(header), "\n *", " ")), " ")
 	ops := lm.Ops()
-	if len(rows) != len(ops) {
-		t.Fatalf("mla_table.c has %d operations, want %d", len(rows), len(ops))
-	}
+	testenv.Require(t, len(rows) == len(ops), "mla_table.c has %d operations, want %d", len(rows), len(ops))
 	for i, o := range ops {
-		if defined["OP_"+o.Name] != int(o.Op) {
-			t.Errorf("MLA_OP_%s is %d, want %d", o.Name, defined["OP_"+o.Name], o.Op)
-		}
+		testenv.Check(t, defined["OP_"+o.Name] == int(o.Op), "MLA_OP_%s is %d, want %d", o.Name,
+			defined["OP_"+o.Name], o.Op)
 		constant, optional, text := 0, 0, o.Name+":"
 		for k, x := range o.Operands {
 			text += " "
 			if x.Out {
 				text += ">"
-				if k != len(o.Operands)-1 {
-					t.Errorf("%s writes operand %d, which is not the last", o.Name, k)
-				}
+				testenv.Check(t, k == len(o.Operands)-1, "%s writes operand %d, which is not the last", o.Name, k)
 			}
 			text += x.Name
 			if x.Const {
@@ -247,18 +233,15 @@ func TestSameAsC(t *testing.T) {
 		for _, f := range o.Fields {
 			text += " " + f.Name + []string{"", ":d", ":8"}[f.Kind]
 		}
-		if !strings.Contains(flat, text) {
-			t.Errorf("mla_format.h lacks %q", text)
-		}
+		testenv.Check(t, strings.Contains(flat, text), "mla_format.h lacks %q", text)
 		inPlace := "0"
 		if o.InPlace {
 			inPlace = "1"
 		}
 		want := []string{strconv.Itoa(len(o.Operands)), strconv.Itoa(o.Words), hex2(constant), hex2(optional), inPlace,
 			strings.ToLower(o.Name)}
-		if got := rows[i][1:]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: mla_table.c has %v, want %v", o.Name, got, want)
-		}
+		got := rows[i][1:]
+		testenv.Check(t, reflect.DeepEqual(got, want), "%s: mla_table.c has %v, want %v", o.Name, got, want)
 	}
 	for name, want := range map[string]int{"MAJOR": lm.Major, "MINOR": lm.Minor, "DIMS": lm.MaxDims,
 		"MAX_BYTES": lm.MaxBytes, "MAX_COUNT": lm.MaxTensors, "MAX_WORK": lm.MaxWork,
@@ -288,19 +271,11 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		_ = s.String()
-		if _, err := json.Marshal(s); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, testenv.Err(json.Marshal(s)))
 		again, err := lm.Encode(s)
-		if err != nil {
-			t.Fatalf("decoded, but not encoded: %v", err)
-		}
+		testenv.Require(t, err == nil, "decoded, but not encoded: %v", err)
 		d, err := lm.Decode(again)
-		if err != nil {
-			t.Fatalf("encoded, but not decoded: %v", err)
-		}
-		if d.String() != s.String() {
-			t.Fatal("changed by encoding")
-		}
+		testenv.Require(t, err == nil, "encoded, but not decoded: %v", err)
+		testenv.Require(t, d.String() == s.String(), "changed by encoding")
 	})
 }
