@@ -73,18 +73,14 @@ func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
 // device is what firmware does with frames.
 func (im *Image) device(v *ir.Value) Device {
 	p := fail.Must(NewPicture(v, im))
-	if im.FrameWidth == 0 {
-		fail.Errorf("input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
-			v.Name)
-	}
+	fail.If(im.FrameWidth == 0, "input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
+		v.Name)
 	m := p.Image(im.FrameWidth, im.FrameHeight)
 	if err := m.Check(); err != nil {
 		fail.Errorf("image.frame: %w", err)
 	}
-	if m.Width%2 == 1 && (m.Format == preprocess.YUYV || m.Format == preprocess.UYVY) {
-		fail.Errorf("image.frame: %d x %d pixels as %s, which come in pairs; want an even width",
-			m.Width, m.Height, m.Format)
-	}
+	fail.If(m.Width%2 == 1 && (m.Format == preprocess.YUYV || m.Format == preprocess.UYVY),
+		"image.frame: %d x %d pixels as %s, which come in pairs; want an even width", m.Width, m.Height, m.Format)
 	says := fmt.Sprintf("%d x %d pixels of %s become %s", m.Width, m.Height, m.Format, p)
 	return Device{Input: v.Name, Image: m, Values: p.Values, Strides: p.Strides, Says: says}
 }

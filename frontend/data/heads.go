@@ -168,9 +168,7 @@ func (d *detector) size() {
 	if d.Width == 0 {
 		d.Width, d.Height = d.m.width, d.m.height
 	}
-	if d.Width == 0 {
-		fail.Errorf("size is missing: no input of the model has the axes of a picture; want WIDTHxHEIGHT")
-	}
+	fail.If(d.Width == 0, "size is missing: no input of the model has the axes of a picture; want WIDTHxHEIGHT")
 }
 
 // coding says what the numbers of a box are.
@@ -183,10 +181,8 @@ func (d *detector) coding() {
 	if d.Suppress == "none" || d.Suppress == "" && h.name == "rows" {
 		d.out.IoU = 2
 	}
-	if d.Most > d.Candidates {
-		fail.Errorf("most: %d are given of the %d that are compared; want at most as many (candidates)", d.Most,
-			d.Candidates)
-	}
+	fail.If(d.Most > d.Candidates, "most: %d are given of the %d that are compared; want at most as many (candidates)",
+		d.Most, d.Candidates)
 	d.numbers()
 	if d.Activation != "" {
 		d.out.Scores = activation(d.Activation)
@@ -231,9 +227,8 @@ func (d *detector) unit() {
 	if d.Unit != "fraction" {
 		return
 	}
-	if d.out.Coding != postprocess.Corners && d.out.Coding != postprocess.Centre {
-		fail.Errorf("unit: fraction is of boxes that the model has decoded; say what they are by box")
-	}
+	fail.If(d.out.Coding != postprocess.Corners && d.out.Coding != postprocess.Centre,
+		"unit: fraction is of boxes that the model has decoded; say what they are by box")
 	d.out.UnitX, d.out.UnitY = d.out.Width, d.out.Height
 }
 
@@ -262,14 +257,10 @@ func (d *detector) thresholds() {
 	if d.h.name == "rows" {
 		n = len(out.Threshold)
 	}
-	if d.Background >= out.Classes {
-		fail.Errorf("background: %d, and there are the classes 0 to %d", d.Background, out.Classes-1)
-	}
-	if len(out.Threshold) != 1 && len(out.Threshold) != n {
-		fail.Errorf("threshold: %d numbers; want one, or %d for the classes", len(out.Threshold), n)
-	}
+	fail.If(d.Background >= out.Classes,
+		"background: %d, and there are the classes 0 to %d", d.Background, out.Classes-1)
+	fail.If(len(out.Threshold) != 1 && len(out.Threshold) != n,
+		"threshold: %d numbers; want one, or %d for the classes", len(out.Threshold), n)
 	cells := lists.Sum(out.Maps, func(m postprocess.Map) int { return m.Rows * m.Cols * m.Anchors })
-	if cells > maxPredictions {
-		fail.Errorf("%d predictions; at most %d are taken", cells, maxPredictions)
-	}
+	fail.If(cells > maxPredictions, "%d predictions; at most %d are taken", cells, maxPredictions)
 }

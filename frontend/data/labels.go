@@ -267,9 +267,7 @@ func lines(text string) []string {
 // parse reads the lines; onlyNames: they are names of classes, whatever they look like.
 func (l *labelFile) parse(text string, onlyNames bool) {
 	lines := lines(text)
-	if len(lines) == 0 {
-		fail.Errorf("there are no labels; want lines of file,label")
-	}
+	fail.If(len(lines) == 0, "there are no labels; want lines of file,label")
 	first, _ := fields(lines[0])
 	if onlyNames || len(first) == 1 {
 		l.words(lines, onlyNames)
@@ -278,9 +276,8 @@ func (l *labelFile) parse(text string, onlyNames bool) {
 	l.of = map[string]string{}
 	for i, s := range lines {
 		f, err := fields(s)
-		if err != nil || len(f) != 2 || f[0] == "" || f[1] == "" {
-			fail.Errorf("line %d, %.60q: want a file and its label", i+1, s)
-		}
+		fail.If(err != nil || len(f) != 2 || f[0] == "" || f[1] == "",
+			"line %d, %.60q: want a file and its label", i+1, s)
 		if i == 0 && isHeader(f) {
 			continue
 		}
@@ -303,14 +300,10 @@ func (l *labelFile) words(lines []string, names bool) {
 		l.order = lines
 		return
 	}
-	if len(lines) > maxClasses {
-		fail.Errorf("%d classes; at most %d are possible", len(lines), maxClasses)
-	}
+	fail.If(len(lines) > maxClasses, "%d classes; at most %d are possible", len(lines), maxClasses)
 	seen := make(map[string]bool, len(lines))
 	for _, s := range lines {
-		if seen[s] {
-			fail.Errorf("class %s is there twice", s)
-		}
+		fail.If(seen[s], "class %s is there twice", s)
 		seen[s] = true
 	}
 	l.classes = lines

@@ -30,9 +30,7 @@ func (d *detector) needs(key string, names []string, n int) {
 // maps finds the predictions.
 func (d *detector) maps() {
 	if len(d.Boxes.Boxes) > 0 {
-		if len(d.From) > 0 {
-			fail.Errorf("from and boxes are both there; want one of them")
-		}
+		fail.If(len(d.From) > 0, "from and boxes are both there; want one of them")
 		d.apart()
 		return
 	}
@@ -210,10 +208,9 @@ func (d *detector) anchorCount(maps int) int {
 		maps = len(d.Strides)
 	}
 	n := len(d.Anchors)
-	if n == 0 || n%(2*maps) != 0 {
-		fail.Errorf("anchors: %d numbers for %d maps; want width and height in pixels of each anchor, as "+
-			"many for each map, in the order of the maps", n, maps)
-	}
+	fail.If(n == 0 || n%(2*maps) != 0,
+		"anchors: %d numbers for %d maps; want width and height in pixels of each anchor, as "+
+		"many for each map, in the order of the maps", n, maps)
 	return n / (2 * maps)
 }
 
@@ -242,10 +239,8 @@ func (d *detector) add(i, of int, g *grid, m postprocess.Map, anchors int) {
 		from += part.Rows * part.Cols * anchors
 		d.out.Maps = append(d.out.Maps, part)
 	}
-	if from != cells {
-		fail.Errorf("strides: %v make %d predictions of an input of %d x %d, and output %s has %d", d.Strides,
-			from, d.Width, d.Height, g.name, cells)
-	}
+	fail.If(from != cells, "strides: %v make %d predictions of an input of %d x %d, and output %s has %d", d.Strides,
+		from, d.Width, d.Height, g.name, cells)
 }
 
 // tables gives maps their anchors or prior boxes.
@@ -255,9 +250,8 @@ func (d *detector) tables(anchors int) {
 		per := 2 * anchors
 		for i := range d.out.Maps {
 			m := &d.out.Maps[i]
-			if m.Anchors != anchors || (i+1)*per > len(d.Anchors) {
-				fail.Errorf("anchors: %d for each map, and a cell of map %d has %d", anchors, i, m.Anchors)
-			}
+			fail.If(m.Anchors != anchors || (i+1)*per > len(d.Anchors),
+				"anchors: %d for each map, and a cell of map %d has %d", anchors, i, m.Anchors)
 			m.Table = singles(d.Anchors[i*per : (i+1)*per])
 		}
 	case postprocess.Offsets:

@@ -69,9 +69,7 @@ func (d *detector) priorList() []float64 {
 	}
 	p := postprocess.Priors{Grids: d.Grids, Scales: scales, Aspects: d.Aspects, Between: d.Between}
 	total := lists.Sum(d.Grids, func(g [2]int) int { return g[0] * g[1] * p.Anchors() })
-	if total > maxPredictions {
-		fail.Errorf("grids: %d prior boxes; at most %d are made", total, maxPredictions)
-	}
+	fail.If(total > maxPredictions, "grids: %d prior boxes; at most %d are made", total, maxPredictions)
 	return p.Table()
 }
 

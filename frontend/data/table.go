@@ -267,16 +267,11 @@ func (t *Table) pick(names []string, n int) (take []int, label int) {
 		key string
 		v   []float64
 	}{{"mean", t.Mean}, {"std", t.Std}} {
-		if len(x.v) != 1 && len(x.v) != len(take) {
-			fail.Errorf("csv.%s: %d numbers; want one, or %d for the columns", x.key, len(x.v), len(take))
-		}
+		fail.If(len(x.v) != 1 && len(x.v) != len(take),
+			"csv.%s: %d numbers; want one, or %d for the columns", x.key, len(x.v), len(take))
 	}
-	if slices.Contains(t.Std, 0) {
-		fail.Errorf("csv.std: 0; want numbers that can be divided by")
-	}
-	if len(take) == 0 {
-		fail.Errorf("no column of numbers is left")
-	}
+	fail.If(slices.Contains(t.Std, 0), "csv.std: 0; want numbers that can be divided by")
+	fail.If(len(take) == 0, "no column of numbers is left")
 	return take, label
 }
 
@@ -289,9 +284,7 @@ func column(s string, names []string, n int) int {
 	if i, err := strconv.Atoi(s); err == nil && i >= 0 && i < n {
 		return i
 	}
-	if names == nil {
-		fail.Errorf("%s: want a number from 0 to %d; the file has no names", s, n-1)
-	}
+	fail.If(names == nil, "%s: want a number from 0 to %d; the file has no names", s, n-1)
 	fail.Errorf("there is no column %s%s; columns: %s", s, near(s, names), quoted(names))
 	return 0
 }

@@ -60,9 +60,7 @@ func decodeWAV(b []byte, first bool) (_ []int16, rate int, err error) {
 }
 
 func parseFormat(b []byte) *wavFormat {
-	if len(b) < 16 {
-		fail.Errorf("broken: a format of %d bytes, want 16", len(b))
-	}
+	fail.If(len(b) < 16, "broken: a format of %d bytes, want 16", len(b))
 	le := binary.LittleEndian
 	tag := le.Uint16(b)
 	if tag == 0xfffe && len(b) >= 26 {
@@ -70,9 +68,7 @@ func parseFormat(b []byte) *wavFormat {
 	}
 	f := &wavFormat{float: tag == 3, channels: int(le.Uint16(b[2:])), rate: int(le.Uint32(b[4:])),
 		bits: int(le.Uint16(b[14:]))}
-	if tag != 1 && tag != 3 {
-		fail.Errorf("packed by method %d; want PCM or float samples", tag)
-	}
+	fail.If(tag != 1 && tag != 3, "packed by method %d; want PCM or float samples", tag)
 	known := []int{8, 16, 24, 32}
 	if f.float {
 		known = []int{32, 64}
@@ -94,9 +90,7 @@ func parseFormat(b []byte) *wavFormat {
 func (f *wavFormat) samples(b []byte, first bool) []int16 {
 	size := f.bits / 8
 	n := len(b) / (size * f.channels)
-	if n == 0 {
-		fail.Errorf("holds no sound")
-	}
+	fail.If(n == 0, "holds no sound")
 	take := f.channels
 	if first {
 		take = 1
@@ -130,8 +124,6 @@ func (f *wavFormat) sample(b []byte, i int) int16 {
 	default:
 		x = float64(int32(le.Uint32(b))) / 65536
 	}
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		fail.Errorf("sample %d: %v; want finite numbers", i, x)
-	}
+	fail.If(math.IsNaN(x) || math.IsInf(x, 0), "sample %d: %v; want finite numbers", i, x)
 	return int16(min(max(math.RoundToEven(x), -32768), 32767))
 }

@@ -29,9 +29,7 @@ type NodeSpec struct {
 // MakeNode makes a node (not yet part of the graph) with the attributes that
 // the operator has in the model's opset.
 func (m *Model) MakeNode(s NodeSpec) *pb.NodeProto {
-	if s.Op == "" {
-		fail.Errorf("a new node has no op")
-	}
+	fail.If(s.Op == "", "a new node has no op")
 	n := &pb.NodeProto{OpType: proto.String(s.Op), Input: slices.Clone(s.Inputs), Output: slices.Clone(s.Outputs)}
 	if s.Domain != "" {
 		n.Domain = proto.String(s.Domain)
@@ -114,9 +112,7 @@ func makeAttr(name string, v any, want schema.AttrType) *pb.AttributeProto {
 	case string:
 		if want == schema.Int { // a data type: Cast's to
 			dt, err := fail.Try(func() int32 { return ElemType(x) })
-			if err != nil {
-				fail.Errorf("found %s; want an integer, or the name of an element type", quote(x))
-			}
+			fail.If(err != nil, "found %s; want an integer, or the name of an element type", quote(x))
 			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(int64(dt))
 			break
 		}
@@ -165,9 +161,7 @@ func toList[T any](x []T) []any {
 
 func setFloat(a *pb.AttributeProto, x float64) {
 	f := float32(x)
-	if math.IsInf(float64(f), 0) && !math.IsInf(x, 0) {
-		fail.Errorf("%g is beyond the range of a 32-bit float", x)
-	}
+	fail.If(math.IsInf(float64(f), 0) && !math.IsInf(x, 0), "%g is beyond the range of a 32-bit float", x)
 	a.Type, a.F = pb.AttributeProto_FLOAT.Enum(), proto.Float32(f)
 }
 

@@ -68,9 +68,8 @@ type affine struct {
 // affineOf reads the constants of a Gemm or MatMul.
 func (m *Model) affineOf(n *pb.NodeProto) *affine {
 	op := n.GetOpType()
-	if op != "Gemm" && op != "MatMul" || n.GetDomain() != "" || len(n.Input) < 2 || len(n.Output) != 1 {
-		fail.Check(nodeErr(n, "is no Gemm or MatMul with one output; want one of these"))
-	}
+	refuse(op != "Gemm" && op != "MatMul" || n.GetDomain() != "" || len(n.Input) < 2 || len(n.Output) != 1,
+		n, "is no Gemm or MatMul with one output; want one of these")
 	var w *tensor.Dense
 	ofNode(n, "its weights (input 1) are not known: ", func() { w = m.Constant(n.Input[1]) })
 	if !w.DType.IsFloat() {
@@ -83,10 +82,9 @@ func (m *Model) affineOf(n *pb.NodeProto) *affine {
 	a := &affine{w: w, wName: n.Input[1]}
 	transB := op == "Gemm" && attrInt(n, "transB", 0) != 0
 	if op == "Gemm" {
-		if attrInt(n, "transA", 0) != 0 {
-			fail.Check(nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
-				"front, then remove the attribute)"))
-		}
+		refuse(attrInt(n, "transA", 0) != 0,
+			n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
+			"front, then remove the attribute)")
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
 			a.w = scaled(a.w, alpha)
 		}
@@ -140,10 +138,8 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	src := m.mapBefore(n, opt.After)
 	k := kernel{opt.C, opt.R, opt.S}
 	if t, ok := m.Shapes().Type(src); ok {
-		if len(t.Shape) != 4 {
-			fail.Check(nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
-				quote(src), ShapeText(t.Shape)))
-		}
+		refuse(len(t.Shape) != 4, n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
+			quote(src), ShapeText(t.Shape))
 		for i, p := range []*int{&k.c, &k.r, &k.s} {
 			size := int(t.Shape[1+i].Size)
 			switch {
@@ -160,13 +156,9 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	} else if k.c <= 0 || k.r <= 0 || k.s <= 0 {
 		fail.Check(nodeErr(n, "%v; give r, s and c", m.noShape(src)))
 	}
-	if k.c*k.r*k.s != a.columns {
-		fail.Check(nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c,
-			k.r, k.s, k.c*k.r*k.s))
-	}
-	if opt.K > 0 && opt.K != a.k {
-		fail.Check(nodeErr(n, "k is %d, but the weights give %d outputs", opt.K, a.k))
-	}
+	refuse(k.c*k.r*k.s != a.columns, n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns,
+		quote(src), k.c, k.r, k.s, k.c*k.r*k.s)
+	refuse(opt.K > 0 && opt.K != a.k, n, "k is %d, but the weights give %d outputs", opt.K, a.k)
 	return src, k
 }
 
@@ -292,9 +284,8 @@ type piece struct {
 }
 
 func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) []piece {
-	if len(sizes) != len(outputs) || len(sizes) == 0 {
-		fail.Check(nodeErr(n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs)))
-	}
+	refuse(len(sizes) != len(outputs) || len(sizes) == 0,
+		n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs))
 	if u := m.Consumers(n.Output[0]); len(u) > 0 {
 		fail.Check(nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the "+
 			"Slices behind it are used)", label(u[0].Node)))
@@ -302,31 +293,23 @@ func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) 
 	var out []piece
 	sum := 0
 	for i, s := range sizes {
-		if s <= 0 || s > k-sum {
-			fail.Check(nodeErr(n, "sizes %v do not fit its %d outputs", sizes, k))
-		}
+		refuse(s <= 0 || s > k-sum, n, "sizes %v do not fit its %d outputs", sizes, k)
 		if p := m.Producer(outputs[i]); p != nil && (p != n || i > 0 && slices.Contains(outputs[:i], outputs[i])) {
 			fail.Check(nodeErr(n, "output %s is made by %s; remove that first", quote(outputs[i]), label(p)))
 		}
-		if outputs[i] == "" || slices.Contains(outputs[:i], outputs[i]) || m.Producer(outputs[i]) == nil &&
-			m.known(outputs[i]) {
-			fail.Check(nodeErr(n, "output name %s is empty, taken, or listed twice", quote(outputs[i])))
-		}
+		refuse(outputs[i] == "" || slices.Contains(outputs[:i], outputs[i]) || m.Producer(outputs[i]) == nil &&
+			m.known(outputs[i]), n, "output name %s is empty, taken, or listed twice", quote(outputs[i]))
 		out = append(out, piece{sum, sum + s, outputs[i], nil})
 		sum += s
 	}
-	if sum != k {
-		fail.Check(nodeErr(n, "sizes %v make %d; the weights give %d outputs", sizes, sum, k))
-	}
+	refuse(sum != k, n, "sizes %v make %d; the weights give %d outputs", sizes, sum, k)
 	return out
 }
 
 // piecesBehind reads the Slices or the Split behind a node.
 func (m *Model) piecesBehind(n *pb.NodeProto, k int) []piece {
 	y := n.Output[0]
-	if m.IsOutput(y) {
-		fail.Check(nodeErr(n, "its result is a graph output as a whole; want one that is only cut into pieces"))
-	}
+	refuse(m.IsOutput(y), n, "its result is a graph output as a whole; want one that is only cut into pieces")
 	var out []piece
 	for _, u := range m.Consumers(y) {
 		if u.Index != 0 {
@@ -334,10 +317,8 @@ func (m *Model) piecesBehind(n *pb.NodeProto, k int) []piece {
 		}
 		ofNode(n, "its result is read by ", func() { out = append(out, m.cuts(u.Node, k)...) })
 	}
-	if len(out) == 0 {
-		fail.Check(nodeErr(n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+
-			"outputs"))
-	}
+	refuse(len(out) == 0, n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+
+		"outputs")
 	return out
 }
 
@@ -347,14 +328,10 @@ func (m *Model) cuts(n *pb.NodeProto, k int) []piece {
 	case "Slice":
 		st, en, ax := m.ints(n, 1, "starts"), m.ints(n, 2, "ends"), m.ints(n, 3, "axes")
 		step := m.ints(n, 4, "")
-		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channelAxis(ax[0]) || len(step) > 1 || len(step) == 1 &&
-			step[0] != 1 {
-			fail.Check(nodeErr(n, "which does not take a known range of axis 1 with step 1"))
-		}
+		refuse(len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channelAxis(ax[0]) || len(step) > 1 || len(step) == 1 &&
+			step[0] != 1, n, "which does not take a known range of axis 1 with step 1")
 		from, to := clampIndex(st[0], k), clampIndex(en[0], k)
-		if from >= to {
-			fail.Check(nodeErr(n, "which takes the empty range %d to %d", from, to))
-		}
+		refuse(from >= to, n, "which takes the empty range %d to %d", from, to)
 		return []piece{{from, to, n.Output[0], n}}
 	case "Split":
 		return m.splitCuts(n, k)
@@ -377,9 +354,7 @@ func (m *Model) ints(n *pb.NodeProto, i int, attr string) []int64 {
 func channelAxis(axis int64) bool { return axis == 1 || axis == -1 }
 
 func (m *Model) splitCuts(n *pb.NodeProto, k int) []piece {
-	if !channelAxis(attrInt(n, "axis", 0)) {
-		fail.Check(nodeErr(n, "which splits another axis than 1"))
-	}
+	refuse(!channelAxis(attrInt(n, "axis", 0)), n, "which splits another axis than 1")
 	sizes := m.ints(n, 1, "split")
 	if sizes == nil {
 		each := (k + len(n.Output) - 1) / len(n.Output)
@@ -387,15 +362,11 @@ func (m *Model) splitCuts(n *pb.NodeProto, k int) []piece {
 			sizes = append(sizes, int64(min(each, left)))
 		}
 	}
-	if len(sizes) != len(n.Output) {
-		fail.Check(nodeErr(n, "which has %d sizes for %d outputs", len(sizes), len(n.Output)))
-	}
+	refuse(len(sizes) != len(n.Output), n, "which has %d sizes for %d outputs", len(sizes), len(n.Output))
 	var out []piece
 	pos := 0
 	for i, s := range sizes {
-		if s <= 0 || s > int64(k-pos) {
-			fail.Check(nodeErr(n, "whose sizes %v do not fit %d", sizes, k))
-		}
+		refuse(s <= 0 || s > int64(k-pos), n, "whose sizes %v do not fit %d", sizes, k)
 		if n.Output[i] != "" {
 			out = append(out, piece{pos, pos + int(s), n.Output[i], n})
 		}

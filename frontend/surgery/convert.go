@@ -68,9 +68,7 @@ func (c *Conversion) of(shape []int) []int {
 		}
 		out = c.Shape(p)
 	}
-	if out == nil {
-		fail.Errorf("conversion %s (%s) does not fit shape %v", c.Name, c.Doc, shape)
-	}
+	fail.If(out == nil, "conversion %s (%s) does not fit shape %v", c.Name, c.Doc, shape)
 	return out
 }
 
@@ -141,17 +139,13 @@ func SliceAxis(d *tensor.Dense, axis, start, end int) *tensor.Dense {
 			*p += size
 		}
 	}
-	if start < 0 || end > size || start >= end {
-		fail.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size,
-			axis, d.Shape)
-	}
+	fail.If(start < 0 || end > size || start >= end, "indices %d to %d do not lie within the %d of axis %d (shape %v)",
+		start, end, size, axis, d.Shape)
 	return d.Slice(axis, start, end)
 }
 
 func normAxis(axis, rank int) int {
-	if axis < -rank || axis >= rank {
-		fail.Errorf("axis %d is outside rank %d", axis, rank)
-	}
+	fail.If(axis < -rank || axis >= rank, "axis %d is outside rank %d", axis, rank)
 	if axis < 0 {
 		axis += rank
 	}
@@ -176,9 +170,7 @@ func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) *tenso
 // replace the axis. maps are the values whose last two dimensions
 // say how large each map is.
 func (m *Model) SplitToMaps(name string, axis int, maps, as []string) {
-	if len(maps) != len(as) {
-		fail.Errorf("%d maps and %d names for the parts; want as many", len(maps), len(as))
-	}
+	fail.If(len(maps) != len(as), "%d maps and %d names for the parts; want as many", len(maps), len(as))
 	d := m.Constant(name)
 	fail.Under("initializer "+quote(name), func() { axis = normAxis(axis, len(d.Shape)) })
 	var sizes [][2]int
@@ -188,17 +180,13 @@ func (m *Model) SplitToMaps(name string, axis int, maps, as []string) {
 		if !ok {
 			fail.Check(m.noShape(v))
 		}
-		if len(s) < 2 {
-			fail.Errorf("map %s has shape %v; want height and width as its last dimensions", quote(v), s)
-		}
+		fail.If(len(s) < 2, "map %s has shape %v; want height and width as its last dimensions", quote(v), s)
 		hw := [2]int{s[len(s)-2], s[len(s)-1]}
 		sizes = append(sizes, hw)
 		total += hw[0] * hw[1]
 	}
-	if total != d.Shape[axis] {
-		fail.Errorf("initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)", quote(name), axis,
-			d.Shape[axis], d.Shape, total, sizes)
-	}
+	fail.If(total != d.Shape[axis], "initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)",
+		quote(name), axis, d.Shape[axis], d.Shape, total, sizes)
 	from := 0
 	for i, hw := range sizes {
 		var part *tensor.Dense

@@ -85,15 +85,11 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int) {
 	}
 	sum := 0
 	for _, s := range sizes {
-		if s < 1 || s > tensor.MaxElems {
-			fail.Errorf("value %s: a piece of size %d; want at least 1", quote(value), s)
-		}
+		fail.If(s < 1 || s > tensor.MaxElems, "value %s: a piece of size %d; want at least 1", quote(value), s)
 		sum += s
 	}
-	if total >= 0 && sum > total {
-		fail.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value),
-			ShapeText(t.Shape), axis, total, sizes, sum)
-	}
+	fail.If(total >= 0 && sum > total, "value %s of shape %s: axis %d has %d places, the pieces %v take %d",
+		quote(value), ShapeText(t.Shape), axis, total, sizes, sum)
 	return axis, sizes
 }
 
@@ -103,10 +99,8 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int) {
 func (m *Model) InsertSlices(value string, c Cut, outputs []string) []string {
 	fail.Check(m.wantValue(value))
 	axis, sizes := m.sizes(value, c)
-	if outputs != nil && len(outputs) != len(sizes) {
-		fail.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes),
-			len(outputs))
-	}
+	fail.If(outputs != nil && len(outputs) != len(sizes), "value %s is cut into %d pieces, but %d outputs are named",
+		quote(value), len(sizes), len(outputs))
 	var out []string
 	from := 0
 	for i, s := range sizes {
@@ -153,9 +147,7 @@ func (m *Model) shared(what string, v int) string {
 // up) and gives its result. With to, input index of that node reads it.
 func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto,
 	index int) string {
-	if len(values) == 0 {
-		fail.Errorf("a Concat of no values")
-	}
+	fail.If(len(values) == 0, "a Concat of no values")
 	for _, v := range values {
 		fail.Check(m.wantValue(v))
 	}
@@ -191,10 +183,8 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 		}
 		readers = mine
 	}
-	if m.IsOutput(value) {
-		fail.Errorf("%s is a graph output; give the node that makes it another output first (change_output)",
-			quote(value))
-	}
+	fail.If(m.IsOutput(value), "%s is a graph output; give the node that makes it another output first (change_output)",
+		quote(value))
 	parts := m.InsertSlices(value, c, nil)
 	joined := m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0)
 	for _, u := range readers {

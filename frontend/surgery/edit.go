@@ -72,10 +72,8 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) {
 	fail.Check(m.wantValue(value))
 	p := m.Producer(value)
 	if m.IsOutput(value) {
-		if p == nil {
-			fail.Errorf("%s is both an input and an output of the graph; give the output a name of its own first",
-				quote(value))
-		}
+		fail.If(p == nil, "%s is both an input and an output of the graph; give the output a name of its own first",
+			quote(value))
 		inside := m.UniqueValue(value + "_inner")
 		n.Input = setAt(n.Input, in, inside)
 		if len(n.Output) == 0 {
@@ -119,9 +117,7 @@ func setAt(list []string, i int, s string) []string {
 // Connect makes input index of a node read a value.
 func (m *Model) Connect(value string, to *pb.NodeProto, index int) {
 	fail.Check(m.wantValue(value))
-	if index < 0 || index > len(to.Input)+8 {
-		fail.Check(nodeErr(to, "has no input %d; it has %d inputs", index, len(to.Input)))
-	}
+	refuse(index < 0 || index > len(to.Input)+8, to, "has no input %d; it has %d inputs", index, len(to.Input))
 	to.Input = setAt(to.Input, index, value)
 	m.Touch()
 	m.Sort()
@@ -134,9 +130,7 @@ func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow boo
 	if index < 0 || index >= len(n.Output) {
 		fail.Check(nodeErr(n, "has no output %d; its outputs are %s", index, quoted(n.Output)))
 	}
-	if name == "" {
-		fail.Check(nodeErr(n, "the new name of output %d is empty", index))
-	}
+	refuse(name == "", n, "the new name of output %d is empty", index)
 	old := n.Output[index]
 	if old == name {
 		return
@@ -145,10 +139,8 @@ func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow boo
 		fail.Check(nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name),
 			label(p)))
 	}
-	if m.known(name) {
-		fail.Check(nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index,
-			quote(name)))
-	}
+	refuse(m.known(name), n, "output %d cannot be called %s, which is a graph input or initializer", index,
+		quote(name))
 	n.Output[index] = name
 	m.Touch()
 	if follow && old != "" {
@@ -174,9 +166,7 @@ type RemoveOptions struct {
 func (m *Model) Remove(nodes []*pb.NodeProto, opt RemoveOptions) {
 	var orphans []string
 	for _, n := range nodes {
-		if !slices.Contains(m.graph().Node, n) {
-			fail.Check(nodeErr(n, "is not in the graph (removed twice?)"))
-		}
+		refuse(!slices.Contains(m.graph().Node, n), n, "is not in the graph (removed twice?)")
 		orphans = append(orphans, reads(n)...)
 		if opt.Only {
 			m.delete(n)
@@ -203,10 +193,8 @@ func (m *Model) bypass(n *pb.NodeProto, input int) {
 		if o == "" || !m.IsOutput(o) && len(m.Consumers(o)) == 0 {
 			continue
 		}
-		if used != "" {
-			fail.Check(nodeErr(n, "has several outputs that are read (%s, %s); nothing can replace all of them "+
-				"(only: true removes it without re-wiring)", quote(used), quote(o)))
-		}
+		refuse(used != "", n, "has several outputs that are read (%s, %s); nothing can replace all of them "+
+			"(only: true removes it without re-wiring)", quote(used), quote(o))
 		used = o
 	}
 	if used == "" {
@@ -280,9 +268,7 @@ func (m *Model) dropConstants(values []string) {
 // of the old nodes must be made by the new ones; a last new node without
 // outputs makes the one value that is needed.
 func (m *Model) Replace(old, by []*pb.NodeProto) {
-	if len(old) == 0 || len(by) == 0 {
-		fail.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(by))
-	}
+	fail.If(len(old) == 0 || len(by) == 0, "replacing %d nodes by %d; want at least one of each", len(old), len(by))
 	var need, orphans []string
 	for _, n := range old {
 		orphans = append(orphans, reads(n)...)
@@ -317,10 +303,8 @@ func (m *Model) Replace(old, by []*pb.NodeProto) {
 		m.graph().Node = slices.Insert(m.graph().Node, min(i+k, len(m.graph().Node)), n)
 	}
 	for _, s := range need {
-		if !made[s] {
-			fail.Check(nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an "+
-				"output of a new node", quote(s)))
-		}
+		refuse(!made[s], at, "replacing it leaves %s without a producer, which is still needed; name it as an "+
+			"output of a new node", quote(s))
 	}
 	m.dropConstants(orphans)
 	m.Sort()

@@ -134,9 +134,7 @@ func (m *Model) RemoveInitializers(list []string) {
 		if u := m.Consumers(s); len(u) > 0 {
 			fail.Errorf("initializer %s is read by %s; remove or re-wire that first", quote(s), label(u[0].Node))
 		}
-		if m.IsOutput(s) {
-			fail.Errorf("initializer %s is a graph output; remove that first", quote(s))
-		}
+		fail.If(m.IsOutput(s), "initializer %s is a graph output; remove that first", quote(s))
 	}
 	for _, s := range list {
 		m.deleteInitializer(s)

@@ -125,9 +125,7 @@ func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) {
 		if elemType != 0 {
 			dt = elemType
 		}
-		if dt == 0 {
-			fail.Errorf("%s has no element type; say which (dtype)", quote(name))
-		}
+		fail.If(dt == 0, "%s has no element type; say which (dtype)", quote(name))
 		v.Type = tensorType(dt, shape)
 	}
 	if !found {
@@ -139,9 +137,7 @@ func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) {
 // AddInput adds a graph input of any element type.
 func (m *Model) AddInput(name string, elemType int32, shape []Dim) {
 	fail.Check(m.freeValue(name))
-	if elemType == 0 || shape == nil {
-		fail.Errorf("input %s needs an element type and a shape", quote(name))
-	}
+	fail.If(elemType == 0 || shape == nil, "input %s needs an element type and a shape", quote(name))
 	m.Touch()
 	m.graph().Input = append(m.graph().Input, &pb.ValueInfoProto{Name: proto.String(name),
 		Type: tensorType(elemType, shape)})
@@ -150,9 +146,7 @@ func (m *Model) AddInput(name string, elemType int32, shape []Dim) {
 // AddOutput makes a value a graph output. Element type and shape come from
 // inference where elemType is 0 or shape nil.
 func (m *Model) AddOutput(name string, elemType int32, shape []Dim) {
-	if m.IsOutput(name) {
-		fail.Errorf("%s is an output already", quote(name))
-	}
+	fail.If(m.IsOutput(name), "%s is an output already", quote(name))
 	fail.Check(m.wantValue(name))
 	if elemType == 0 || shape == nil {
 		if t, ok := m.Shapes().Type(name); ok {
@@ -194,14 +188,10 @@ func (m *Model) KeepOutputs(list []string) {
 		if v == nil {
 			fail.Check(m.noOutput(s))
 		}
-		if slices.Contains(list[:i], s) {
-			fail.Errorf("output %s is listed twice", quote(s))
-		}
+		fail.If(slices.Contains(list[:i], s), "output %s is listed twice", quote(s))
 		left = append(left, v)
 	}
-	if len(left) == 0 {
-		fail.Errorf("no output is to be kept; want at least one")
-	}
+	fail.If(len(left) == 0, "no output is to be kept; want at least one")
 	m.Touch()
 	m.graph().Output = left
 }

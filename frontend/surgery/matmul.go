@@ -29,9 +29,7 @@ type MatMulOptions struct {
 // RewriteMatMulAsConv turns x·W with a constant matrix W[D,K], and the Add of a
 // constant vector behind it, into a 1×1 Conv with weights [K,D,1,1].
 func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) *pb.NodeProto {
-	if n.GetOpType() != "MatMul" {
-		fail.Check(nodeErr(n, "is no MatMul"))
-	}
+	refuse(n.GetOpType() != "MatMul", n, "is no MatMul")
 	a := m.affineOf(n)
 	out := n.Output[0]
 	var add *pb.NodeProto
@@ -45,10 +43,8 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) *pb.Node
 	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
 	var nodes []*pb.NodeProto
 	if opt.ChannelsFirst {
-		if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
-			fail.Check(nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src),
-				ShapeText(t.Shape), a.columns))
-		}
+		refuse(known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns), n,
+			"reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src), ShapeText(t.Shape), a.columns)
 		nodes = []*pb.NodeProto{m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)}
 		nodes[0].Output = []string{out}
 	} else {
@@ -104,9 +100,7 @@ func (m *Model) biasBehind(value string, a *affine, channelsFirst bool) *pb.Node
 func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *affine) []*pb.NodeProto {
 	var nodes []*pb.NodeProto
 	r := len(shape)
-	if r < 2 || r > 4 {
-		fail.Check(nodeErr(n, "reads %s of shape %v; want rank 2, 3 or 4", quote(src), shape))
-	}
+	refuse(r < 2 || r > 4, n, "reads %s of shape %v; want rank 2, 3 or 4", quote(src), shape)
 	cur := src
 	step := func(op, to string, f func(*pb.NodeProto)) {
 		if to == "" {
@@ -163,30 +157,22 @@ func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *
 // RewriteMatMulAsEinsum makes a MatMul an Einsum with the equation; an empty
 // one says what MatMul does, from the ranks of its inputs.
 func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) {
-	if n.GetOpType() != "MatMul" || n.GetDomain() != "" || len(n.Input) != 2 {
-		fail.Check(nodeErr(n, "is no MatMul"))
-	}
+	refuse(n.GetOpType() != "MatMul" || n.GetDomain() != "" || len(n.Input) != 2, n, "is no MatMul")
 	if v := m.Opset(""); v < 12 {
 		fail.Check(nodeErr(n, "Einsum came with opset 12, the model has %d (set_version)", v))
 	}
 	if equation == "" {
 		a, ok1 := m.Shapes().Type(n.Input[0])
 		b, ok2 := m.Shapes().Type(n.Input[1])
-		if !ok1 || !ok2 {
-			fail.Check(nodeErr(n, "the ranks of its inputs are not known; give the equation"))
-		}
-		if len(a.Shape) < 2 || len(b.Shape) < 2 || len(a.Shape) > 8 || len(b.Shape) > 8 {
-			fail.Check(nodeErr(n, "its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape),
-				ShapeText(b.Shape)))
-		}
+		refuse(!ok1 || !ok2, n, "the ranks of its inputs are not known; give the equation")
+		refuse(len(a.Shape) < 2 || len(b.Shape) < 2 || len(a.Shape) > 8 || len(b.Shape) > 8, n,
+			"its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape), ShapeText(b.Shape))
 		const batch = "abcdef"
 		ba, bb := batch[6-(len(a.Shape)-2):], batch[6-(len(b.Shape)-2):]
 		for i := range min(len(ba), len(bb)) {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
-			if x != y {
-				fail.Check(nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation "+
-					"says; give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape)))
-			}
+			refuse(x != y, n, "its inputs %s and %s broadcast along a batch dimension, which no equation "+
+				"says; give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
 		}
 		out := ba
 		if len(bb) > len(ba) {

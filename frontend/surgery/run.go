@@ -377,8 +377,7 @@ func StepNames() []string {
 // localPath is a path for writing: it must stay within the folder of the
 // result.
 func localPath(p string) string {
-	if p == "" || !filepath.IsLocal(filepath.FromSlash(p)) {
-		fail.Errorf("file %s: want a relative path within the folder of the result", quote(p))
-	}
+	fail.If(p == "" || !filepath.IsLocal(filepath.FromSlash(p)),
+		"file %s: want a relative path within the folder of the result", quote(p))
 	return filepath.Clean(filepath.FromSlash(p))
 }

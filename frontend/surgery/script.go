@@ -56,13 +56,9 @@ func ParseScript(name, dir string, text []byte) (s *Script, err error) {
 }
 
 func parseScript(name, dir string, text []byte) *Script {
-	if len(text) > maxScript {
-		fail.Errorf("%d bytes; a script may have %d", len(text), maxScript)
-	}
+	fail.If(len(text) > maxScript, "%d bytes; a script may have %d", len(text), maxScript)
 	root := fail.Must(files.YAML(text, "write the value out, or use vars"))
-	if root == nil {
-		fail.Errorf("the script is empty; want steps: and a list")
-	}
+	fail.If(root == nil, "the script is empty; want steps: and a list")
 	singleKeys(root)
 	var a scriptArgs
 	strict(root, &a)

@@ -18,9 +18,7 @@ import (
 // nodes from which outputs are computed when inputs are given, with the
 // constants they read. The model itself stays.
 func (m *Model) Extract(inputs, outputs []string) *Model {
-	if len(outputs) == 0 {
-		fail.Errorf("a part needs outputs")
-	}
+	fail.If(len(outputs) == 0, "a part needs outputs")
 	for i, s := range slices.Concat(inputs, outputs) {
 		fail.Check(m.wantValue(s))
 		list, what := inputs, "input"
@@ -28,9 +26,7 @@ func (m *Model) Extract(inputs, outputs []string) *Model {
 			list, what = outputs, "output"
 			i -= len(inputs)
 		}
-		if slices.Contains(list[:i], s) {
-			fail.Errorf("%s %s is listed twice", what, quote(s))
-		}
+		fail.If(slices.Contains(list[:i], s), "%s %s is listed twice", what, quote(s))
 	}
 	used, live := m.reach(inputs, outputs)
 	p := m.Clone()
@@ -155,9 +151,8 @@ func (m *Model) Split(parts []Part) []*Model {
 	}
 	var models []*Model
 	for i, p := range parts {
-		if p.Name == "" || slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }) {
-			fail.Errorf("part %d has the name %s; want names that differ", i, quote(p.Name))
-		}
+		fail.If(p.Name == "" || slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }),
+			"part %d has the name %s; want names that differ", i, quote(p.Name))
 		for _, s := range p.Inputs {
 			if !m.IsInput(s) && !slices.Contains(outs, s) {
 				fail.Errorf("part %s: input %s is neither an input of the model nor an output of another "+
@@ -194,18 +189,15 @@ type MergeOptions struct {
 // inputs; one of the same name and type is shared. Constants of the same name
 // and content are shared; other inner names that collide get a number.
 func Merge(models []*Model, opt MergeOptions) *Model {
-	if len(models) < 2 {
-		fail.Errorf("merging %d models; want at least two", len(models))
-	}
+	fail.If(len(models) < 2, "merging %d models; want at least two", len(models))
 	title := func(i int) string {
 		if i < len(opt.Names) {
 			return "model " + quote(opt.Names[i])
 		}
 		return fmt.Sprintf("model %d", i+1)
 	}
-	if len(opt.Prefixes) > 0 && len(opt.Prefixes) != len(models) {
-		fail.Errorf("%d prefixes for %d models; want one for each", len(opt.Prefixes), len(models))
-	}
+	fail.If(len(opt.Prefixes) > 0 && len(opt.Prefixes) != len(models),
+		"%d prefixes for %d models; want one for each", len(opt.Prefixes), len(models))
 	mg := &merger{connected: map[string]bool{}, done: map[string]bool{}}
 	for i, x := range models {
 		fail.Under(title(i), func() {
@@ -311,10 +303,8 @@ func (g *merger) header(c *Model) {
 		known := false
 		for _, h := range p.Functions {
 			if h.GetDomain() == f.GetDomain() && h.GetName() == f.GetName() && h.GetOverload() == f.GetOverload() {
-				if !proto.Equal(f, h) {
-					fail.Errorf("function %s is defined differently by a model before it",
-						quote(f.GetDomain()+"."+f.GetName()))
-				}
+				fail.If(!proto.Equal(f, h), "function %s is defined differently by a model before it",
+					quote(f.GetDomain()+"."+f.GetName()))
 				known = true
 			}
 		}
@@ -394,9 +384,7 @@ func (g *merger) finish(want []string) {
 				outs = append(outs, v)
 			}
 		}
-		if len(outs) == 0 {
-			fail.Errorf("every output is read by another model; say which are outputs of the result (outputs)")
-		}
+		fail.If(len(outs) == 0, "every output is read by another model; say which are outputs of the result (outputs)")
 	}
 	for _, s := range want {
 		v := valueInfo(g.outputs, s)

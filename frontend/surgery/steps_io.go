@@ -116,9 +116,7 @@ func (m *Model) convertedShape(name, conv string) []Dim {
 	_, decl := m.IOShape(name)
 	sizes := make([]int, len(decl))
 	for i, d := range decl {
-		if d.Size < 0 {
-			fail.Errorf("%s has shape %s; want fixed sizes (pin_dims)", quote(name), ShapeText(decl))
-		}
+		fail.If(d.Size < 0, "%s has shape %s; want fixed sizes (pin_dims)", quote(name), ShapeText(decl))
 		sizes[i] = int(d.Size)
 	}
 	var shape []int

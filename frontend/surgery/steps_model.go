@@ -219,9 +219,8 @@ func (s *session) save(e *entry, file string) {
 	c.m.Proto.MetadataProps = append(slices.DeleteFunc(c.m.Proto.MetadataProps, isMark),
 		&pb.StringStringEntryProto{Key: proto.String(markKey), Value: proto.String(markValue)})
 	b := fail.Must(c.m.Bytes())
-	if slices.ContainsFunc(s.res.Files, func(f File) bool { return f.Path == path }) {
-		fail.Errorf("file %s is written twice", quote(file))
-	}
+	fail.If(slices.ContainsFunc(s.res.Files, func(f File) bool { return f.Path == path }),
+		"file %s is written twice", quote(file))
 	s.res.Files = append(s.res.Files, File{path, b})
 }
 

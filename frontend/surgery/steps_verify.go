@@ -64,15 +64,11 @@ func readCase(data, names []string, dir string) map[string]*tensor.Dense {
 			if err == nil {
 				in[name], err = npz.ToTensor(x)
 			}
-			if err != nil {
-				fail.Errorf("data %s: %w", quote(d), err)
-			}
+			fail.If(err != nil, "data %s: %w", quote(d), err)
 			continue
 		}
 		es, err := npz.ReadNpzFile(inDir(dir, d), npz.Limits{})
-		if err != nil {
-			fail.Errorf("data %s: %w", quote(d), err)
-		}
+		fail.If(err != nil, "data %s: %w", quote(d), err)
 		for _, e := range es {
 			if slices.Contains(names, e.Name) {
 				if in[e.Name], err = npz.ToTensor(e.Array); err != nil {

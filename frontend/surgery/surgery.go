@@ -132,6 +132,13 @@ func nodeErr(n *pb.NodeProto, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", label(n), fmt.Sprintf(format, args...))
 }
 
+// refuse ends a function where something is so with an error about a node.
+func refuse(is bool, n *pb.NodeProto, format string, args ...any) {
+	if is {
+		fail.Check(nodeErr(n, format, args...))
+	}
+}
+
 // ofNode says of an error that ends f which node it is about, behind what is said of it.
 func ofNode(n *pb.NodeProto, what string, f func()) {
 	if err := fail.Caught(f); err != nil {

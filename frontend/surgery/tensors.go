@@ -95,9 +95,7 @@ func StringTensor(name string, shape []int, values []string) *pb.TensorProto {
 // whole numbers of its range, float types take what float64 holds.
 func filled(dt tensor.DType, shape []int, v []float64) *tensor.Dense {
 	n := fail.Must(tensor.Elems(shape))
-	if len(v) != n && len(v) != 1 {
-		fail.Errorf("%d values for shape %v; want %d, or one for all", len(v), shape, n)
-	}
+	fail.If(len(v) != n && len(v) != 1, "%d values for shape %v; want %d, or one for all", len(v), shape, n)
 	d := tensor.New(dt, shape)
 	for i := range n {
 		x := v[0]
@@ -111,9 +109,7 @@ func filled(dt tensor.DType, shape []int, v []float64) *tensor.Dense {
 				fail.Errorf("value %d is %g, beyond the range of %s", i, x, dt.ONNXName())
 			}
 		case dt == tensor.Bool:
-			if x != 0 && x != 1 {
-				fail.Errorf("value %d is %g; a bool is true or false, 1 or 0", i, x)
-			}
+			fail.If(x != 0 && x != 1, "value %d is %g; a bool is true or false, 1 or 0", i, x)
 			d.SetInt(i, int64(x))
 		default:
 			if x != math.Trunc(x) || math.Abs(x) > 1<<53 {

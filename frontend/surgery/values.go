@@ -39,10 +39,8 @@ func (a *constArg) make(name, dir string) *pb.TensorProto {
 			given++
 		}
 	}
-	if given != 1 {
-		fail.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name),
-			given)
-	}
+	fail.If(given != 1, "constant %s: %d of value, npy and random are given; want one of them", quote(name),
+		given)
 	if a.Shape != nil {
 		if n, err := tensor.Elems(a.Shape); err != nil {
 			fail.Errorf("constant %s: %w", quote(name), err)
@@ -101,9 +99,7 @@ func (a *constArg) data(dt tensor.DType, dir string) *tensor.Dense {
 	}
 	if a.Shape != nil {
 		n, _ := tensor.Elems(a.Shape)
-		if len(vals) != n && len(vals) != 1 {
-			fail.Errorf("%d values for shape %v", len(vals), a.Shape)
-		}
+		fail.If(len(vals) != n && len(vals) != 1, "%d values for shape %v", len(vals), a.Shape)
 		shape = a.Shape
 	}
 	if len(vals) == 0 {
@@ -113,9 +109,7 @@ func (a *constArg) data(dt tensor.DType, dir string) *tensor.Dense {
 }
 
 func (a *constArg) texts(name string) *pb.TensorProto {
-	if a.Value.IsZero() {
-		fail.Errorf("constant %s of text needs value", quote(name))
-	}
+	fail.If(a.Value.IsZero(), "constant %s of text needs value", quote(name))
 	var list []string
 	var one string
 	if a.Value.Kind == yaml.ScalarNode && a.Value.Decode(&one) == nil {
@@ -256,9 +250,7 @@ func (a *inputArg) read(n *yaml.Node) {
 // stream is the place of the input called $, -1 without.
 func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int) {
 	s := NodeSpec{Op: a.Op, Domain: a.Domain, Name: a.Name, Outputs: a.Outputs, Attributes: map[string]any{}}
-	if s.Name != "" && len(m.Find(Query{Name: s.Name})) > 0 {
-		fail.Errorf("a node is called %s already", quote(s.Name))
-	}
+	fail.If(s.Name != "" && len(m.Find(Query{Name: s.Name})) > 0, "a node is called %s already", quote(s.Name))
 	for _, k := range sortedKeys(a.Attributes) {
 		v := a.Attributes[k]
 		fail.Under("attribute "+quote(k), func() { s.Attributes[k] = attrValue(&v, dir) })

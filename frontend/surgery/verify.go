@@ -282,10 +282,9 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string
 				"maps names)", quote(v.Name), quoted(sortedKeys(in)))
 		}
 		if !slices.Equal(d.Shape, v.Type.Shape) {
-			if !o.Reshape || d.Len() != v.Type.Elems() {
-				fail.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in "+
-					"row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
-			}
+			fail.If(!o.Reshape || d.Len() != v.Type.Elems(),
+				"input %s has shape %v, the reference's %v (reshape: true takes them in "+
+				"row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
 			d = d.Reshaped(v.Type.Shape)
 		}
 		out[v.Name] = d
@@ -302,10 +301,9 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) {
 		fail.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
 			quote(d.Reference), want.DType.ONNXName())
 	}
-	if !slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()) {
-		fail.Errorf("output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
-			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
-	}
+	fail.If(!slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()),
+		"output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
+		"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	d.Shape, d.Elements = got.Shape, want.Len()
 	if d.Elements == 0 {
 		d.Min, d.Max = 0, 0
@@ -373,9 +371,7 @@ func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) *
 	c.run(w, reference, &opt, func(in map[string]*tensor.Dense) map[string]*tensor.Dense {
 		env := cascade(es, names, in)
 		for _, o := range w.g.OutNames {
-			if env[o] == nil {
-				fail.Errorf("no part gives output %s of the whole model", quote(o))
-			}
+			fail.If(env[o] == nil, "no part gives output %s of the whole model", quote(o))
 		}
 		return env
 	})

@@ -17,9 +17,7 @@ import (
 // leaves it). Operators are not converted: a node that the other opset does not
 // have, has in another form, or gives another meaning is an error.
 func (m *Model) SetVersion(ir int64, domain string, opset int64) {
-	if ir < 0 || ir > int64(schema.MaxIR) {
-		fail.Errorf("IR version %d; want 1 to %d", ir, schema.MaxIR)
-	}
+	fail.If(ir < 0 || ir > int64(schema.MaxIR), "IR version %d; want 1 to %d", ir, schema.MaxIR)
 	if ir != 0 {
 		m.Proto.IrVersion = proto.Int64(ir)
 	}

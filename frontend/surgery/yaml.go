@@ -302,8 +302,6 @@ const maxScript = 4 << 20
 // readScript reads a regular file of bounded size.
 func readScript(path string) []byte {
 	b, err := files.Read(path, maxScript)
-	if err != nil {
-		fail.Errorf("%w; want a YAML script", err)
-	}
+	fail.If(err != nil, "%w; want a YAML script", err)
 	return b
 }

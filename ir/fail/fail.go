@@ -24,6 +24,13 @@ func raise(err error) { panic(failure{err}) }
 // Errorf ends it with an error of that text.
 func Errorf(format string, args ...any) { Check(fmt.Errorf(format, args...)) }
 
+// If is Errorf where something is so.
+func If(is bool, format string, args ...any) {
+	if is {
+		Errorf(format, args...)
+	}
+}
+
 // Must is v; an error is as for Check.
 func Must[T any](v T, err error) T {
 	Check(err)
