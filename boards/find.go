@@ -220,9 +220,7 @@ type other struct {
 // others are the entries of other.yaml.
 var others = sync.OnceValue(func() []other {
 	t, err := parseTree("other.yaml", otherFile)
-	if err != nil {
-		panic(bug.Errorf("boards: %w", err))
-	}
+	bug.If(err != nil, "boards: %w", err)
 	var out []other
 	for _, k := range t.keys {
 		var o other

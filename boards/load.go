@@ -96,17 +96,13 @@ func List() []string {
 // file's.
 var shipped = sync.OnceValue(func() []header {
 	entries, err := defs.ReadDir("defs")
-	if err != nil {
-		panic(bug.Errorf("boards: embedded definitions: %w", err))
-	}
+	bug.If(err != nil, "boards: embedded definitions: %w", err)
 	var out []header
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".yaml")
 		data, _ := defs.ReadFile(defPath(name))
 		t, err := parseTree(defPath(name), data)
-		if err != nil {
-			panic(bug.Errorf("boards: %w", err))
-		}
+		bug.If(err != nil, "boards: %w", err)
 		var f faults
 		h, _ := split(t, &f)
 		if err := f.err(); err != nil {
@@ -311,9 +307,7 @@ func (h *header) known() *tree {
 // parents are all names that a board of one's own may inherit, abstract ones among them.
 func parents() []string {
 	entries, err := defs.ReadDir("defs")
-	if err != nil {
-		panic(bug.Errorf("boards: embedded definitions: %w", err))
-	}
+	bug.If(err != nil, "boards: embedded definitions: %w", err)
 	var out []string
 	for _, e := range entries {
 		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))

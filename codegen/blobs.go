@@ -53,9 +53,7 @@ func constants(p *program.Program, prefix string, digest bool) (names []string, 
 			continue
 		}
 		size := ctypeSize(x.CType)
-		if len(x.Data)%size != 0 {
-			panic(bug.Errorf("%d bytes of %s", len(x.Data), x.CType))
-		}
+		bug.If(len(x.Data)%size != 0, "%d bytes of %s", len(x.Data), x.CType)
 		hint := Ident(x.Hint)
 		if steps := users[i]; len(steps) > 0 && !digest {
 			hint = tail(p.Steps[steps[0]].Name) + "_" + hint

@@ -91,9 +91,7 @@ func (n *numbers) trained(t call.Trained, what string) string {
 		v, err = strconv.ParseFloat(s, 64)
 		bits = le.AppendUint64(nil, math.Float64bits(v))
 	}
-	if err != nil {
-		panic(bug.Errorf("trained number %s: %w", s, err))
-	}
+	bug.If(err != nil, "trained number %s: %w", s, err)
 	return cast + n.add(ctype, bits, what)
 }
 

@@ -55,9 +55,7 @@ type Library struct {
 // Shipped is the library of the sources that nncc ships.
 var Shipped = sync.OnceValue(func() *Library {
 	x, err := NewLibrary(sources)
-	if err != nil {
-		panic(bug.Errorf("runtime_c: %w", err))
-	}
+	bug.If(err != nil, "runtime_c: %w", err)
 	return x
 })
 

@@ -47,9 +47,7 @@ type Kernel struct {
 // Kernels are those of the rows of the manifest, in their order.
 var Kernels = sync.OnceValue(func() []Kernel {
 	rows, err := readManifest(sources)
-	if err != nil {
-		panic(bug.Errorf("runtime_c: %w", err))
-	}
+	bug.If(err != nil, "runtime_c: %w", err)
 	return rows
 })
 

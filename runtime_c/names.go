@@ -369,9 +369,7 @@ func (p *prefix) behind(file string, text []byte) *prefix {
 	h := p.hash()
 	fmt.Fprintf(h, "%s %d\n%s", file, len(text), text)
 	state, err := h.(encoding.BinaryMarshaler).MarshalBinary()
-	if err != nil {
-		panic(bug.Errorf("hash: %w", err))
-	}
+	bug.If(err != nil, "hash: %w", err)
 	if p.next == nil {
 		p.next = map[string]*prefix{}
 	}

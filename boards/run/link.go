@@ -96,9 +96,7 @@ func linkScript(spec *boards.Spec, at placement) []byte {
 		"HandlerStack": handlerStack,
 		"Parts":        at.parts(),
 	})
-	if err != nil {
-		panic(bug.Errorf("link script: %w", err))
-	}
+	bug.If(err != nil, "link script: %w", err)
 	return spdx.Stamp("link.ld", b.Bytes(), spdx.Emitted)
 }
 

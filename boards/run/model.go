@@ -233,18 +233,12 @@ func (m *Model) check() {
 	}
 	for _, io := range append(append([]IO(nil), m.Inputs...), m.Outputs...) {
 		ids = append(ids, io.CFunc)
-		if io.Bytes < 0 {
-			panic(bug.Errorf("run.Glue: %s has %d bytes", io.CFunc, io.Bytes))
-		}
+		bug.If(io.Bytes < 0, "run.Glue: %s has %d bytes", io.CFunc, io.Bytes)
 	}
 	for _, id := range ids {
-		if !identRE.MatchString(id) {
-			panic(bug.Errorf("run.Glue: %q is not a C identifier", id))
-		}
+		bug.If(!identRE.MatchString(id), "run.Glue: %q is not a C identifier", id)
 	}
-	if !headerRE.MatchString(m.Header) {
-		panic(bug.Errorf("run.Glue: %q is not a header", m.Header))
-	}
+	bug.If(!headerRE.MatchString(m.Header), "run.Glue: %q is not a header", m.Header)
 }
 
 // HarnessFiles gives all files below DIR/harness for a board, sorted by path:
@@ -267,18 +261,14 @@ func HarnessFiles(spec *boards.Spec, models ...Model) []File {
 
 func portFiles(dir string) []File {
 	entries, err := fs.ReadDir(port.FS, dir)
-	if err != nil {
-		panic(bug.Errorf("runtime_c/port: %w", err))
-	}
+	bug.If(err != nil, "runtime_c/port: %w", err)
 	var out []File
 	for _, e := range entries {
 		if ext := path.Ext(e.Name()); ext != ".c" && ext != ".h" {
 			continue
 		}
 		data, err := fs.ReadFile(port.FS, path.Join(dir, e.Name()))
-		if err != nil {
-			panic(bug.Errorf("runtime_c/port: %w", err))
-		}
+		bug.If(err != nil, "runtime_c/port: %w", err)
 		out = append(out, File{path.Join(HarnessDir, e.Name()), data})
 	}
 	return out

@@ -48,9 +48,7 @@ func (s *Set) arrayFolder(dir string, list []file) {
 			s.arrayFile(f.path, class)
 		case len(s.in) != 1 && s.index(base) >= 0:
 			a, err := npz.ReadNpyFile(f.path, s.opt.Limits)
-			if err != nil {
-				s.refuse(f.path, "%w", err)
-			}
+			s.refuse(err != nil, f.path, "%w", err)
 			together = append(together, npz.Entry{Name: base, Array: a})
 		}
 	}
@@ -64,9 +62,7 @@ func (s *Set) arrayFile(p, class string) {
 	e, err := npz.ReadFileNamed(p, s.opt.Limits, func(name string) bool {
 		return s.index(name) >= 0 || name == labelArray
 	})
-	if err != nil {
-		s.refuse(p, "%w", err)
-	}
+	s.refuse(err != nil, p, "%w", err)
 	if len(e) == 1 && e[0].Name == "" {
 		e[0].Name = strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
 		if len(s.in) == 1 {
@@ -75,9 +71,7 @@ func (s *Set) arrayFile(p, class string) {
 	}
 	if name := s.unnamed(e); name != "" {
 		e, err = npz.ReadFileNamed(p, s.opt.Limits, func(n string) bool { return n == name || n == labelArray })
-		if err != nil {
-			s.refuse(p, "%w", err)
-		}
+		s.refuse(err != nil, p, "%w", err)
 		for i := range e {
 			if e[i].Name == name {
 				e[i].Name = s.in[0].Name
@@ -125,12 +119,11 @@ func (s *Set) entries(where, class string, list []npz.Entry) {
 	for i, v := range s.in {
 		if found[i] == nil {
 			names := lists.Map(list, func(e npz.Entry) string { return e.Name })
-			s.refuse(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
+			s.refuse(true, where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
 		x := s.split(where, v, found[i])
-		if count >= 0 && len(x) != count {
-			s.refuse(where, "%d samples for input %s, but %d for input %s", count, s.in[0].Name, len(x), v.Name)
-		}
+		s.refuse(count >= 0 && len(x) != count,
+			where, "%d samples for input %s, but %d for input %s", count, s.in[0].Name, len(x), v.Name)
 		per[i], count = x, len(x)
 	}
 	classes := s.labelsOf(where, known, count)
@@ -172,10 +165,8 @@ func (s *Set) labelsOf(where string, a *npz.Array, count int) []string {
 		return nil
 	}
 	v, err := a.Int64s()
-	if err != nil || len(v) != count {
-		s.refuse(where, "the array %s is %s%v; want a whole number for each of %d samples", labelArray,
-			a.DType, a.Shape, count)
-	}
+	s.refuse(err != nil || len(v) != count, where, "the array %s is %s%v; want a whole number for each of %d samples",
+		labelArray, a.DType, a.Shape, count)
 	out := make([]string, count)
 	for i, l := range v {
 		out[i] = fmt.Sprint(l)
@@ -203,12 +194,10 @@ func (s *Set) split(where string, v *ir.Value, a *npz.Array) []*tensor.Dense {
 		n = count(a.Shape, turned)
 	}
 	if elems == 0 || a.Len() == 0 || n == 0 {
-		s.refuse(where, "the array for input %s has shape %v; want %v, [samples %v], or the input's shape "+
+		s.refuse(true, where, "the array for input %s has shape %v; want %v, [samples %v], or the input's shape "+
 			"with more samples along the first axis%s", v.Name, a.Shape, want, want, LooksLike(v, a.Shape))
 	}
-	if n > maxSamples-len(s.items) {
-		s.refuse(where, "more than %d samples; a few hundred are plenty", maxSamples)
-	}
+	s.refuse(n > maxSamples-len(s.items), where, "more than %d samples; a few hundred are plenty", maxSamples)
 	if s.bytes += int64(n) * int64(elems) * int64(v.Type.DType.Size()); s.bytes > s.limit() {
 		s.tooMuch(where, s.bytes)
 	}
@@ -251,27 +240,21 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 			return finite(s, where, v, a.Shape, f, at)
 		}
 		f, err := a.Float64s()
-		if err != nil {
-			s.refuse(where, "%w", err)
-		}
+		s.refuse(err != nil, where, "%w", err)
 		return finite(s, where, v, a.Shape, f, at)
 	case v.Type.DType.IsFloat():
-		s.refuse(where, "the array for input %s is of type %s, want floats in the model's own scaling "+
+		s.refuse(true, where, "the array for input %s is of type %s, want floats in the model's own scaling "+
 			"(convert it with astype(\"float32\") and normalise as for training)", v.Name, a.DType)
 	case isFloat:
-		s.refuse(where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
+		s.refuse(true, where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
 	}
 	x, err := a.Int64s()
-	if err != nil {
-		s.refuse(where, "input %s: %w", v.Name, err)
-	}
+	s.refuse(err != nil, where, "input %s: %w", v.Name, err)
 	if v.Type.DType != tensor.Bool {
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
-			if e < lo || e > hi {
-				s.refuse(where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
-					v.Type.DType)
-			}
+			s.refuse(e < lo || e > hi, where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
+				v.Type.DType)
 		}
 	}
 	return tensor.Of(a.Shape, x)
@@ -280,9 +263,8 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 // finite is a tensor of finite numbers; NaN is one where the model asks for it: something is missing.
 func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) *tensor.Dense {
 	for i, f := range x {
-		if f-f != 0 && (f == f || !s.missing[v]) {
-			s.refuse(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
-		}
+		s.refuse(f-f != 0 && (f == f || !s.missing[v]),
+			where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
 	}
 	return tensor.Of(shape, x)
 }

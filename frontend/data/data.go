@@ -133,7 +133,11 @@ func (s *Set) err(where, format string, args ...any) error {
 }
 
 // refuse ends the function with such an error.
-func (s *Set) refuse(where, format string, args ...any) { fail.Check(s.err(where, format, args...)) }
+func (s *Set) refuse(is bool, where, format string, args ...any) {
+	if is {
+		fail.Check(s.err(where, format, args...))
+	}
+}
 
 // Len is the number of samples.
 func (s *Set) Len() int { return len(s.items) }
@@ -189,15 +193,13 @@ func (s *Set) limit() int64 {
 }
 
 func (s *Set) tooMuch(where string, bytes int64) {
-	s.refuse(where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
-		"plenty (--limit data=N raises the limit)", bytes, s.limit())
+	s.refuse(true, where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples "+
+		"are plenty (--limit data=N raises the limit)", bytes, s.limit())
 }
 
 // add appends a sample.
 func (s *Set) add(it item) {
-	if len(s.items) >= maxSamples {
-		s.refuse(it.name, "more than %d samples; a few hundred are plenty", maxSamples)
-	}
+	s.refuse(len(s.items) >= maxSamples, it.name, "more than %d samples; a few hundred are plenty", maxSamples)
 	it.label = -1
 	s.items = append(s.items, it)
 }
@@ -205,9 +207,7 @@ func (s *Set) add(it item) {
 // path adds the samples of a file or folder.
 func (s *Set) path(p string) {
 	st, err := os.Stat(p)
-	if err != nil {
-		s.refuse(p, "%w", err)
-	}
+	s.refuse(err != nil, p, "%w", err)
 	if !st.IsDir() {
 		k := extensions[strings.ToLower(filepath.Ext(p))]
 		switch {
@@ -255,7 +255,7 @@ func (s *Set) each(list []file, read func(path string) (*tensor.Dense, error)) {
 // only is the input of a model that has one.
 func (s *Set) only(where, what string) *ir.Value {
 	if len(s.in) != 1 {
-		s.refuse(where, "%s is one input, and the model has %d (%s): want .npz files with an array for each",
+		s.refuse(true, where, "%s is one input, and the model has %d (%s): want .npz files with an array for each",
 			what, len(s.in), strings.Join(ir.Names(s.in), ", "))
 	}
 	return s.in[0]

@@ -43,7 +43,7 @@ func convertTo(path string) string { return unread[strings.ToLower(filepath.Ext(
 
 // notRead is the error of such a file.
 func (s *Set) notRead(path string) {
-	s.refuse(path, "files of this kind are not read; convert them to %s", convertTo(path))
+	s.refuse(true, path, "files of this kind are not read; convert them to %s", convertTo(path))
 }
 
 // labelFiles are the names of files of labels in a folder of data.
@@ -82,13 +82,9 @@ func (s *Set) survey(root string) *listing {
 	l := &listing{classes: true}
 	var walk func(dir, rel string, depth int)
 	walk = func(dir, rel string, depth int) {
-		if depth > maxDepth-1 {
-			s.refuse(dir, "folders are nested more than three deep")
-		}
+		s.refuse(depth > maxDepth-1, dir, "folders are nested more than three deep")
 		list, err := os.ReadDir(dir)
-		if err != nil {
-			s.refuse(dir, "%w", err)
-		}
+		s.refuse(err != nil, dir, "%w", err)
 		lists.Sort(list, func(a, b os.DirEntry) int { return text.Natural(a.Name(), b.Name()) })
 		for _, e := range list {
 			name := e.Name()
@@ -125,10 +121,8 @@ func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign st
 			l.kind, l.files = k, found[k]
 		}
 	}
-	if len(what) > 1 {
-		s.refuse(root, "holds files of several kinds: %s; put the samples into a folder of their own",
-			strings.Join(what, ", "))
-	}
+	s.refuse(len(what) > 1, root, "holds files of several kinds: %s; put the samples into a folder of their own",
+		strings.Join(what, ", "))
 	if len(what) == 0 && foreign != "" {
 		s.notRead(foreign)
 	}

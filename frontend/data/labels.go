@@ -45,9 +45,7 @@ func (s *Set) label(paths []string) {
 	names := s.opt.Classes
 	for _, p := range list {
 		l, err := readLabels(p)
-		if err != nil {
-			s.refuse(p, "%w", err)
-		}
+		s.refuse(err != nil, p, "%w", err)
 		if l.classes != nil && s.opt.Classes == nil {
 			names = l.classes
 		}
@@ -72,9 +70,7 @@ func (s *Set) labelFiles(path string) []string {
 // apply takes the classes of samples from a file.
 func (s *Set) apply(l *labelFile) {
 	if l.order != nil {
-		if len(l.order) != len(s.items) {
-			s.refuse(l.path, "%d labels for %d samples", len(l.order), len(s.items))
-		}
+		s.refuse(len(l.order) != len(s.items), l.path, "%d labels for %d samples", len(l.order), len(s.items))
 		for i, c := range l.order {
 			s.items[i].class = c
 		}
@@ -98,13 +94,10 @@ func (s *Set) apply(l *labelFile) {
 		}
 	}
 	for name := range l.of {
-		if !used[name] && len(used) == 0 {
-			s.refuse(l.path, "names %s, which is none of the samples (%s, ...)", name, s.items[0].name)
-		}
+		s.refuse(!used[name] && len(used) == 0,
+			l.path, "names %s, which is none of the samples (%s, ...)", name, s.items[0].name)
 	}
-	if lacks != "" {
-		s.refuse(l.path, "has no label for %s", lacks)
-	}
+	s.refuse(lacks != "", l.path, "has no label for %s", lacks)
 }
 
 // contradicts warns once where a file of labels says of a sample another class than the
@@ -156,7 +149,8 @@ func (s *Set) number(names []string) {
 	case names != nil:
 		for _, c := range classes {
 			if !slices.Contains(names, c) {
-				s.refuse(s.items[0].name, "class %s is none of the list's%s: %s", c, near(c, names), quoted(names))
+				s.refuse(true, s.items[0].name, "class %s is none of the list's%s: %s", c, near(c, names),
+					quoted(names))
 			}
 		}
 		classes = names
@@ -189,9 +183,7 @@ func (s *Set) classes() (of map[string]int, numbers bool) {
 		if _, ok := of[it.class]; ok {
 			continue
 		}
-		if len(of) == maxClasses {
-			s.refuse(it.name, "more than %d classes", maxClasses)
-		}
+		s.refuse(len(of) == maxClasses, it.name, "more than %d classes", maxClasses)
 		n, err := strconv.Atoi(it.class)
 		numbers = numbers && err == nil && n >= 0 && n < maxClasses
 		of[it.class] = n
@@ -202,9 +194,8 @@ func (s *Set) classes() (of map[string]int, numbers bool) {
 // byValue are the names of classes that are numbers: those of a list, or the numbers.
 func (s *Set) byValue(of map[string]int, names []string) []string {
 	most := slices.Max(slices.Collect(maps.Values(of)))
-	if names != nil && most >= len(names) {
-		s.refuse(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
-	}
+	s.refuse(names != nil && most >= len(names),
+		s.items[0].name, "label %d, and the list has %d classes", most, len(names))
 	for i := len(names); i <= most; i++ {
 		names = append(names, strconv.Itoa(i))
 	}
@@ -217,11 +208,9 @@ func (s *Set) unlabelled(names []string) {
 	if s.opt.Labels == "" {
 		return
 	}
-	if names != nil {
-		s.refuse(s.opt.Labels, "names classes, and nothing says which samples are of them: want lines of "+
-			"file,label, or a folder for each class")
-	}
-	s.refuse(s.opt.Labels, "not every sample has a label")
+	s.refuse(names != nil, s.opt.Labels, "names classes, and nothing says which samples are of them: want lines of "+
+		"file,label, or a folder for each class")
+	s.refuse(true, s.opt.Labels, "not every sample has a label")
 }
 
 // readLabels reads a file of labels:

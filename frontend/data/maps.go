@@ -210,7 +210,7 @@ func (d *detector) anchorCount(maps int) int {
 	n := len(d.Anchors)
 	fail.If(n == 0 || n%(2*maps) != 0,
 		"anchors: %d numbers for %d maps; want width and height in pixels of each anchor, as "+
-		"many for each map, in the order of the maps", n, maps)
+			"many for each map, in the order of the maps", n, maps)
 	return n / (2 * maps)
 }
 

@@ -38,9 +38,7 @@ func (s *Set) pictures(list []file) {
 		declared.Image.used = true
 	}
 	p, err := NewPicture(v, declared.Image)
-	if err != nil {
-		s.refuse(list[0].path, "%w", err)
-	}
+	s.refuse(err != nil, list[0].path, "%w", err)
 	if declared.Image == nil {
 		s.assume(v.Name, "vision", "pictures are taken as %s", p)
 	}

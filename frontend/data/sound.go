@@ -134,9 +134,7 @@ func (s *Set) recordings(list []file) {
 		declared.Sound.used = true
 	}
 	r, err := NewRecording(v, declared.Sound)
-	if err != nil {
-		s.refuse(list[0].path, "%w", err)
-	}
+	s.refuse(err != nil, list[0].path, "%w", err)
 	if declared.Sound == nil {
 		s.assume(v.Name, "audio", "recordings are taken as %s", r)
 	}

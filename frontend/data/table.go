@@ -68,7 +68,7 @@ func (s *Set) tables(list []file) {
 	t.used = true
 	for _, f := range list {
 		if err := fail.Caught(func() { s.table(f, v, t, fail.Must(readTable(f.path, t))) }); err != nil {
-			s.refuse(f.path, "%w", err)
+			s.refuse(true, f.path, "%w", err)
 		}
 	}
 }

@@ -200,8 +200,6 @@ func FromTensor(d *tensor.Dense) *Array {
 		return &Array{DType: "float16", Shape: slices.Clone(d.Shape), Data: d.Data}
 	}
 	name, _ := typeOf(d.Data) // the slices of I4 and U4 are those of int8 and uint8
-	if name == "" {
-		panic(bug.Errorf("npz: tensor of type %s", d.DType))
-	}
+	bug.If(name == "", "npz: tensor of type %s", d.DType)
 	return &Array{DType: name, Shape: slices.Clone(d.Shape), Data: d.Data}
 }

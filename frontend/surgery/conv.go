@@ -84,7 +84,7 @@ func (m *Model) affineOf(n *pb.NodeProto) *affine {
 	if op == "Gemm" {
 		refuse(attrInt(n, "transA", 0) != 0,
 			n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
-			"front, then remove the attribute)")
+				"front, then remove the attribute)")
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
 			a.w = scaled(a.w, alpha)
 		}

@@ -336,9 +336,7 @@ func stepTable() map[string]*stepDef {
 	tableOnce.Do(func() {
 		table = map[string]*stepDef{}
 		for _, d := range allSteps() {
-			if table[d.name] != nil {
-				panic(bug.Errorf("surgery: two steps are called %s", d.name))
-			}
+			bug.If(table[d.name] != nil, "surgery: two steps are called %s", d.name)
 			table[d.name] = d
 		}
 	})

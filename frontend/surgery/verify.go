@@ -284,7 +284,7 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string
 		if !slices.Equal(d.Shape, v.Type.Shape) {
 			fail.If(!o.Reshape || d.Len() != v.Type.Elems(),
 				"input %s has shape %v, the reference's %v (reshape: true takes them in "+
-				"row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
+					"row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
 			d = d.Reshaped(v.Type.Shape)
 		}
 		out[v.Name] = d
@@ -294,16 +294,14 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string
 
 // add compares one case.
 func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) {
-	if got == nil || want == nil {
-		panic(bug.Errorf("surgery: an output is missing"))
-	}
+	bug.If(got == nil || want == nil, "surgery: an output is missing")
 	if got.DType != want.DType {
 		fail.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
 			quote(d.Reference), want.DType.ONNXName())
 	}
 	fail.If(!slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()),
 		"output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
-		"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
+			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	d.Shape, d.Elements = got.Shape, want.Len()
 	if d.Elements == 0 {
 		d.Min, d.Max = 0, 0

@@ -17,6 +17,13 @@ type Error struct{ err error }
 // Errorf makes one; the arguments are those of fmt.Errorf.
 func Errorf(format string, args ...any) *Error { return &Error{fmt.Errorf(format, args...)} }
 
+// If panics with a fault where something is so that cannot be.
+func If(is bool, format string, args ...any) {
+	if is {
+		panic(Errorf(format, args...))
+	}
+}
+
 // Must is a value that only a fault of nncc can keep from being there.
 func Must[T any](v T, err error) T {
 	if err != nil {

@@ -29,9 +29,7 @@ func concat(a *analysis, n *ir.Node) {
 
 func split(a *analysis, n *ir.Node) {
 	k, _, err := op.SplitSizes(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	bug.If(err != nil, "%w", err)
 	var parts [][]axis
 	for i := range n.Out {
 		parts = append(parts, a.out(n, i))

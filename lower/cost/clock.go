@@ -38,9 +38,7 @@ func IsKind(name string) bool { return slices.Contains(allKinds, Kind(name)) }
 // instructions.
 var rates = sync.OnceValue(func() map[rateKey]Rate {
 	rows, err := lines(strings.NewReader(cyclesTable), RateColumns)
-	if err != nil {
-		panic(bug.Errorf("cycles.csv: %w", err))
-	}
+	bug.If(err != nil, "cycles.csv: %w", err)
 	out := map[rateKey]Rate{}
 	for _, row := range rows {
 		r := Rate{Core: row[0], Of: row[1]}
@@ -49,9 +47,7 @@ var rates = sync.OnceValue(func() map[rateKey]Rate {
 		r.Cycles, e[1] = strconv.ParseFloat(row[3], 64)
 		r.Error, e[2] = strconv.ParseFloat(row[4], 64)
 		for _, err := range e {
-			if err != nil {
-				panic(bug.Errorf("cycles.csv: %w", err))
-			}
+			bug.If(err != nil, "cycles.csv: %w", err)
 		}
 		out[rateKey{r.Core, r.Of}] = r
 	}

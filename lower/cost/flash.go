@@ -21,9 +21,7 @@ var codeTable string
 // compiles to, by column of code.csv and path in an emitted folder.
 var codeBytes = sync.OnceValue(func() map[string]map[string]int {
 	rows, err := csv.NewReader(strings.NewReader(codeTable)).ReadAll()
-	if err != nil || len(rows) == 0 {
-		panic(bug.Errorf("code.csv: cannot be read"))
-	}
+	bug.If(err != nil || len(rows) == 0, "code.csv: cannot be read")
 	out := map[string]map[string]int{}
 	for col, name := range rows[0] {
 		out[name] = map[string]int{}

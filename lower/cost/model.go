@@ -59,9 +59,7 @@ var fitted string
 // Models are the fitted models by key.
 var Models = sync.OnceValue(func() map[Key]*Model {
 	m, err := ReadModels(strings.NewReader(fitted))
-	if err != nil {
-		panic(bug.Errorf("fitted.csv: %w", err))
-	}
+	bug.If(err != nil, "fitted.csv: %w", err)
 	return m
 })
 

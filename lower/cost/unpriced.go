@@ -24,9 +24,7 @@ type unpricedRow struct {
 
 var unpriced = sync.OnceValue(func() []unpricedRow {
 	rows, err := lines(strings.NewReader(unpricedTable), []string{"isa", "variant", "why"})
-	if err != nil {
-		panic(bug.Errorf("unpriced.csv: %w", err))
-	}
+	bug.If(err != nil, "unpriced.csv: %w", err)
 	var out []unpricedRow
 	for _, r := range rows {
 		out = append(out, unpricedRow{strings.Fields(r[0]), r[1], r[2]})

@@ -83,9 +83,7 @@ func (f *Fact[T]) Why(n *Node) string {
 // Must is the fact of a node that rules have accepted.
 func (f *Fact[T]) Must(n *Node) T {
 	x, why := f.Of(n)
-	if why != "" {
-		panic(bug.Errorf("no rule refuses %s, but %s", n.Node, why))
-	}
+	bug.If(why != "", "no rule refuses %s, but %s", n.Node, why)
 	return x
 }
 
@@ -126,8 +124,6 @@ var (
 // Known is a result that rules or shape inference have found before, so that an
 // error is a bug.
 func Known[T any](x T, err error) T {
-	if err != nil {
-		panic(bug.Errorf("no rule refuses the node, but %w", err))
-	}
+	bug.If(err != nil, "no rule refuses the node, but %w", err)
 	return x
 }

@@ -70,9 +70,7 @@ func transpose(g *ir.Graph, at *ir.Node, v *ir.Value, perm []int, name string) *
 // keepQuant copies a per-tensor quantisation through data movement.
 func keepQuant(out, v *ir.Value) {
 	if q := v.Type.Quant; q != nil {
-		if q.PerAxis() {
-			panic(bug.Errorf("moving per-axis quantised %s", v))
-		}
+		bug.If(q.PerAxis(), "moving per-axis quantised %s", v)
 		out.Type = out.Type.WithQuant(v.Type.DType, q)
 	}
 }

@@ -186,9 +186,7 @@ func (b *builder) concat(axis int, vs []*ir.Value) *ir.Value {
 func (b *builder) of(v *ir.Value) *rep {
 	r := b.env[v]
 	if r == nil {
-		if v.Const == nil {
-			panic(bug.Errorf("%s is read before it is rewritten", v))
-		}
+		bug.If(v.Const == nil, "%s is read before it is rewritten", v)
 		r = &rep{shape: v.Type.Shape, dt: v.Type.DType, konst: v.Const}
 		r.whole = b.g.AddConst(v.Name, v.Const)
 		r.whole.Type = v.Type

@@ -86,9 +86,7 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 	if lo == 0 && hi == p.len(d) {
 		return []*part{p}
 	}
-	if len(d.atoms) == 0 || lo >= hi {
-		panic(bug.Errorf("narrowing %v to [%d, %d)", d, lo, hi))
-	}
+	bug.If(len(d.atoms) == 0 || lo >= hi, "narrowing %v to [%d, %d)", d, lo, hi)
 	first := d.atoms[0]
 	inner := p.count(d.atoms[1:])
 	switch {
@@ -232,9 +230,7 @@ func (b *builder) unroll(p *part, atom int) []*part {
 			}
 		}
 	}
-	if dim < 0 {
-		panic(bug.Errorf("unrolling an atom that is not there"))
-	}
+	bug.If(dim < 0, "unrolling an atom that is not there")
 	// one digit for the atom alone, so that fixing it leaves a range
 	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {
 		ds, ok := p.splitDigit(p.dims[dim], j, p.count(d.atoms[1:]))

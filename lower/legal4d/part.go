@@ -273,9 +273,7 @@ func (p *part) compact() {
 	ren := func(as []int) {
 		for i, a := range as {
 			n, ok := num[a]
-			if !ok {
-				panic(bug.Errorf("an atom lies on no axis"))
-			}
+			bug.If(!ok, "an atom lies on no axis")
 			as[i] = n
 		}
 	}

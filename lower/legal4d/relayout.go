@@ -27,9 +27,7 @@ func (b *builder) relayout(p *part, want [4][]int) *part {
 		q.axes[x] = slices.Clone(want[x])
 	}
 	src, dst := slices.Concat(p.axes[:]...), slices.Concat(want[:]...)
-	if len(src) != len(dst) {
-		panic(bug.Errorf("relayout loses atoms"))
-	}
+	bug.If(len(src) != len(dst), "relayout loses atoms")
 	v := b.moveAtoms(p, want, src, dst)
 	q.val = b.reshape(v, q.shape())
 	return q

@@ -49,17 +49,13 @@ type appender struct {
 
 // join makes the inputs of the other graph the outputs of g with their names.
 func (a *appender) join(in []*ir.Value) {
-	if len(in) != len(a.g.Out) {
-		panic(bug.Errorf("%d native outputs, %d are reconstructed", len(a.g.Out), len(in)))
-	}
+	bug.If(len(in) != len(a.g.Out), "%d native outputs, %d are reconstructed", len(a.g.Out), len(in))
 	byName := map[string]*ir.Value{}
 	for i, name := range a.g.OutNames {
 		byName[name] = a.g.Out[i]
 	}
 	for _, v := range in {
-		if byName[v.Name] == nil {
-			panic(bug.Errorf("no native output %s", v.Name))
-		}
+		bug.If(byName[v.Name] == nil, "no native output %s", v.Name)
 		a.of[v] = byName[v.Name]
 	}
 }

@@ -173,8 +173,6 @@ func made(v *ir.Value, parts []*part) *rep {
 		p.normalise()
 		k += p.count(slices.Concat(p.axes[:]...))
 	}
-	if k != v.Type.Elems() {
-		panic(bug.Errorf("the parts of %s hold %d elements of %v", v, k, v.Type.Shape))
-	}
+	bug.If(k != v.Type.Elems(), "the parts of %s hold %d elements of %v", v, k, v.Type.Shape)
 	return &rep{shape: v.Type.Shape, dt: v.Type.DType, parts: parts}
 }

@@ -58,9 +58,7 @@ type frame struct {
 func newFrame(title string) frame {
 	file := func(name string) string {
 		b, err := pageFiles.ReadFile("page/" + name)
-		if err != nil {
-			panic(bug.Errorf("page: %w", err))
-		}
+		bug.If(err != nil, "page: %w", err)
 		return string(b)
 	}
 	sum := func(s string) string {
@@ -298,9 +296,7 @@ func (p *page) pack() {
 		return
 	}
 	plain, err := json.Marshal(b)
-	if err != nil {
-		panic(bug.Errorf("page: %w", err))
-	}
+	bug.If(err != nil, "page: %w", err)
 	p.Packed = template.HTML(base64.StdEncoding.EncodeToString(deflated(plain)))
 }
 
@@ -313,9 +309,7 @@ func deflated(plain []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		panic(bug.Errorf("page: %w", err))
-	}
+	bug.If(err != nil, "page: %w", err)
 	return b.Bytes()
 }
 

@@ -16,9 +16,7 @@ import (
 // selection by NonMaxSuppression, its list filled up with -1 to a size that is known.
 func (x *outNode) detections() {
 	p, err := op.DetectionsParams(x.n)
-	if err != nil {
-		panic(bug.Errorf("export: %w", err))
-	}
+	bug.If(err != nil, "export: %w", err)
 	if x.opset < 18 {
 		x.cannot("axes of reductions are no inputs")
 		return

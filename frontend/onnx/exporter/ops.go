@@ -140,9 +140,7 @@ func (x *outNode) drop(i int) {
 func (x *outNode) split() {
 	if x.n.Input(1) == nil {
 		_, sizes, err := op.SplitSizes(x.n)
-		if err != nil {
-			panic(bug.Errorf("export: %w", err))
-		}
+		bug.If(err != nil, "export: %w", err)
 		delete(x.attrs, "num_outputs")
 		x.in = []string{x.in[0], x.constant(x.out[0]+"_sizes", tensor.Ints(sizes...))}
 	}

@@ -105,9 +105,7 @@ func (w *writer) command(k int, c call.Call) lm.Command {
 	if !ok {
 		fail.Check(fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Kernel))
 	}
-	if len(c.Args) != len(f.args) {
-		panic(bug.Errorf("%s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
-	}
+	bug.If(len(c.Args) != len(f.args), "%s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args))
 	info := lm.InfoOf(f.op)
 	cmd := lm.Command{Op: f.op, Name: s.Name}
 	byName := map[string]lm.Operand{}
@@ -127,9 +125,7 @@ func (w *writer) command(k int, c call.Call) lm.Command {
 	}
 	for _, o := range info.Operands {
 		x, ok := byName[o.Name]
-		if !ok {
-			panic(bug.Errorf("operand %s of %s comes from no argument", o.Name, info.Name))
-		}
+		bug.If(!ok, "operand %s of %s comes from no argument", o.Name, info.Name)
 		cmd.Operands = append(cmd.Operands, x)
 	}
 	switch c.Func {
@@ -184,9 +180,7 @@ func paramWords(f lm.FieldInfo, a call.Arg) []int32 {
 		out[0], out[1] = int32(uint32(b)), int32(uint32(b>>32))
 	case lm.List:
 		l, ok := a.(call.Nested)
-		if !ok || len(l.Fields) > len(out) {
-			panic(bug.Errorf("%s is no list of up to %d numbers", f.Name, len(out)))
-		}
+		bug.If(!ok || len(l.Fields) > len(out), "%s is no list of up to %d numbers", f.Name, len(out))
 		for i, x := range l.Fields {
 			out[i] = number(x.Value)
 		}
@@ -201,9 +195,7 @@ func number(a call.Arg) int32 {
 		return int32(p.Row * max(1, p.Times))
 	}
 	text, ok := call.Number(a)
-	if !ok {
-		panic(bug.Errorf("%T, want a number", a))
-	}
+	bug.If(!ok, "%T, want a number", a)
 	if v, ok := enums[call.Lit(text)]; ok {
 		return int32(v)
 	}

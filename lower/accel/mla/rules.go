@@ -166,9 +166,7 @@ func ops(names ...string) map[*ir.OpDef]bool {
 			domain, s = "nncc", rest
 		}
 		d := op.Get(domain, s)
-		if d == nil {
-			panic(bug.Errorf("no operator %s", s))
-		}
+		bug.If(d == nil, "no operator %s", s)
 		m[d] = true
 	}
 	return m

@@ -69,8 +69,6 @@ var fullyConnected4 = &kernel.Kernel{
 func asConvolution(n *kernel.Node, f *quantised.Product, d data, names ...string) *call.Lowered {
 	w := rowsWindow(f)
 	r, why := route(w.query(n.Core), names...)
-	if why != "" {
-		panic(bug.Errorf("a convolution of one column: %s", why))
-	}
+	bug.If(why != "", "a convolution of one column: %s", why)
 	return (&convolution{w, r}).lower(n, d, f.Params)
 }

@@ -23,9 +23,7 @@ func poolOf(name, was, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *k
 			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),
 				stride: param.Spatial(g.Strides, 1), pad: param.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}
 			r, why := route(w.query(n.Core), name)
-			if why != "" {
-				panic(bug.Errorf("op.PoolGeometry has not refused what speaks against it: %s", why))
-			}
+			bug.If(why != "", "op.PoolGeometry has not refused what speaks against it: %s", why)
 			lo, hi, _ := op.PoolQuantClamp(n.Node)
 			params := &call.Struct{Type: "cmsis_nn_pool_params", Fields: []call.Field{
 				call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)),

@@ -111,9 +111,7 @@ var pair16Row = row("nncc_binary_s16", "NNCC-PAIR-S16", "two int16 tensors with 
 			return
 		}
 		f, ok := binaryOps[n.Op]
-		if !ok {
-			panic(bug.Errorf("no function of nncc_binary_s16 for %s", n.Op.Name))
-		}
+		bug.If(!ok, "no function of nncc_binary_s16 for %s", n.Op.Name)
 		out := n.Out[0].Type
 		a, b := l.broadcast(0, out), l.broadcast(1, out)
 		l.mayOverwrite(a, b)

@@ -141,9 +141,7 @@ func (k *checker) params() {
 // v is a parameter of one word.
 func (k *checker) v(name string) int64 {
 	v, ok := k.values[name]
-	if !ok {
-		panic(bug.Errorf("%s has no parameter %s", k.info.Name, name))
-	}
+	bug.If(!ok, "%s has no parameter %s", k.info.Name, name)
 	return v
 }
 

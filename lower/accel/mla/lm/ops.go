@@ -216,9 +216,7 @@ func init() {
 		{Dequantize, "DEQUANTIZE", "int8 to float32", "x scale! zero! >y", "outer axis inner", false, checkDequantize},
 	}
 	for i, r := range rows {
-		if int(r.op) != i+1 {
-			panic(bug.Errorf("opcode %s stands at the wrong place", r.name))
-		}
+		bug.If(int(r.op) != i+1, "opcode %s stands at the wrong place", r.name)
 		x := OpInfo{Op: r.op, Name: r.name, Doc: r.doc, InPlace: r.inPlace, check: r.check}
 		for _, s := range strings.Fields(r.operands) {
 			name := strings.Trim(s, ">!?")
