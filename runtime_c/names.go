@@ -337,11 +337,7 @@ func (x *Library) digest(file string) (hex string, rounds bool) {
 			}
 		}
 	}
-	var list []string
-	for f := range set {
-		list = append(list, f)
-	}
-	slices.Sort(list)
+	list := slices.Sorted(maps.Keys(set))
 	var d digested
 	at := &x.hashed
 	for _, f := range list {

@@ -87,10 +87,9 @@ func readCase(data, names []string, dir string) map[string]*tensor.Dense {
 
 // text is a comparison in one line.
 func (c *Comparison) text() string {
-	var s []string
-	for _, d := range c.Outputs {
-		s = append(s, fmt.Sprintf("%s: min %.3g, max %.3g, relative %.3g", d.Name, d.Min, d.Max, d.Relative))
-	}
+	s := lists.Map(c.Outputs, func(d OutputDiff) string {
+		return fmt.Sprintf("%s: min %.3g, max %.3g, relative %.3g", d.Name, d.Min, d.Max, d.Relative)
+	})
 	return fmt.Sprintf("%d cases, %s: %s", c.Cases, c.Wanted, strings.Join(s, "; "))
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 //go:embed unpriced.csv
@@ -25,11 +26,7 @@ type unpricedRow struct {
 var unpriced = sync.OnceValue(func() []unpricedRow {
 	rows, err := lines(strings.NewReader(unpricedTable), []string{"isa", "variant", "why"})
 	bug.If(err != nil, "unpriced.csv: %w", err)
-	var out []unpricedRow
-	for _, r := range rows {
-		out = append(out, unpricedRow{strings.Fields(r[0]), r[1], r[2]})
-	}
-	return out
+	return lists.Map(rows, func(r []string) unpricedRow { return unpricedRow{strings.Fields(r[0]), r[1], r[2]} })
 })
 
 // Unpriced is the reason for which a variant has no model on the target, or none

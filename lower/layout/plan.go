@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
@@ -314,13 +315,7 @@ func (p *plan) start() {
 
 // alike are the operands of the rank of the result.
 func (p *plan) alike(x *node) []int {
-	var list []int
-	for _, v := range x.in {
-		if v >= 0 && p.rank(v) == p.rank(x.out[0]) {
-			list = append(list, v)
-		}
-	}
-	return list
+	return lists.Filter(x.in, func(v int) bool { return v >= 0 && p.rank(v) == p.rank(x.out[0]) })
 }
 
 // elect picks what most readers of node k's result want, and says what k then wants of

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -83,10 +84,7 @@ func evaluate(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if !vacuous(n) {
 		return ir.EvalNode(n, in)
 	}
-	var out []*tensor.Dense
-	for _, v := range n.Out {
-		out = append(out, tensor.New(v.Type.DType, v.Type.Shape))
-	}
+	out := lists.Map(n.Out, func(v *ir.Value) *tensor.Dense { return tensor.New(v.Type.DType, v.Type.Shape) })
 	return out, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -58,13 +59,7 @@ func transposes(c *pass.Ctx, g *ir.Graph) error {
 }
 
 func transposeNodes(g *ir.Graph) []*ir.Node {
-	var out []*ir.Node
-	for _, n := range g.Nodes {
-		if is(n, "Transpose") {
-			out = append(out, n)
-		}
-	}
-	return out
+	return lists.Filter(g.Nodes, func(n *ir.Node) bool { return is(n, "Transpose") })
 }
 
 func transposeCost(g *ir.Graph) (elems, count int) {
@@ -219,10 +214,7 @@ func (m *mover) reduce() bool {
 		return false
 	}
 	if len(axes) > 0 {
-		var from []int
-		for _, a := range axes {
-			from = append(from, m.p[a])
-		}
+		from := lists.Map(axes, func(a int) int { return m.p[a] })
 		m.in[1] = ints1(m.g, m.n.Name+"/axes", from)
 	}
 	if ir.AttrsOf[op.KeepdimsAttr](m.n).Keepdims == 0 {
@@ -252,10 +244,7 @@ func (m *mover) slice() bool {
 	if axes.Const == nil || !m.source(0) {
 		return false
 	}
-	var from []int
-	for _, a := range axes.Const.Int64s() {
-		from = append(from, m.axis(int(a)))
-	}
+	from := lists.Map(axes.Const.Int64s(), func(a int64) int { return m.axis(int(a)) })
 	m.in[3] = ints1(m.g, axes.Name, from)
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -90,13 +91,7 @@ func settle(axes *[4][]int) {
 }
 
 func without(as, drop []int) []int {
-	var out []int
-	for _, a := range as {
-		if !slices.Contains(drop, a) {
-			out = append(out, a)
-		}
-	}
-	return out
+	return lists.Filter(as, func(a int) bool { return !slices.Contains(drop, a) })
 }
 
 // lanes computes an operator along one dimension, on C.

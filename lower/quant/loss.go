@@ -84,10 +84,9 @@ func losses(pairs []floatPair, db func(k int, n *ir.Node) float64) []Loss {
 // which layers most went.
 func Lost(output string, db, least float64, where []Loss) string {
 	s := fmt.Sprintf("output %s has an SQNR of %.1f dB, want %g", output, db, least)
-	var most []string
-	for _, l := range where {
-		most = append(most, fmt.Sprintf("%s (%.1f dB before it, %.1f behind)", l.Layer, l.Before, l.After))
-	}
+	most := lists.Map(where, func(l Loss) string {
+		return fmt.Sprintf("%s (%.1f dB before it, %.1f behind)", l.Layer, l.Before, l.After)
+	})
 	if len(most) > 0 {
 		s += "; most is lost in " + strings.Join(most, ", ")
 	}

@@ -173,10 +173,9 @@ func (p *Page) node(n *ir.Node) row {
 		types = append(types, v.Type.String())
 	}
 	r.Type = strings.Join(types, " ")
-	var attrs []string
-	for _, k := range n.Attrs.Names() {
-		attrs = append(attrs, fmt.Sprintf("%s=%s", k, text.Short(attrText(n.Attrs[k]), 60)))
-	}
+	attrs := lists.Map(n.Attrs.Names(), func(k string) string {
+		return fmt.Sprintf("%s=%s", k, text.Short(attrText(n.Attrs[k]), 60))
+	})
 	a := strings.Join(attrs, " ")
 	r.parts = map[string]string{"operator": r.Op, "attributes": a, "inputs": strings.Join(in, ", ")}
 	r.Title = fmt.Sprintf("%s(%s) %s", n.Op.Name, strings.Join(in, ", "), a)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/state"
@@ -90,10 +91,7 @@ func Inputs(in []*tensor.Dense, vs []*ir.Value) ([]*tensor.Dense, error) {
 // a division by zero, integers are odd, else 0 or 1, else 0, and at last all is 0.
 func Seeded(r *state.Runner, seed, stream int) []*tensor.Dense {
 	draw := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
-	var in []*tensor.Dense
-	for _, v := range r.Inputs() {
-		in = append(in, random(draw, v.Type))
-	}
+	in := lists.Map(r.Inputs(), func(v *ir.Value) *tensor.Dense { return random(draw, v.Type) })
 	if !slices.ContainsFunc(r.Graph.Nodes, refuses) {
 		return in
 	}

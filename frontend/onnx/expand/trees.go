@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -18,11 +19,7 @@ func reals(e *build.Node, name string) []float64 {
 		delete(e.Attrs, name)
 		return a.Tensor.Floats()
 	}
-	var out []float64
-	for _, v := range e.FloatList(name) {
-		out = append(out, float64(v))
-	}
-	return out
+	return lists.Map(e.FloatList(name), func(v float32) float64 { return float64(v) })
 }
 
 func real64(v []float64) ir.Attr { return ir.Tens(tensor.Of([]int{len(v)}, slices.Clone(v))) }

@@ -119,10 +119,9 @@ func limitNames() []string {
 
 // LimitsDoc lists the names, what they bound and their defaults.
 func LimitsDoc() string {
-	var s []string
-	for _, x := range limits {
-		s = append(s, fmt.Sprintf("  %s: %s (%d)", x.name, x.doc, DefaultLimits.at(x)))
-	}
+	s := lists.Map(limits, func(x limit) string {
+		return fmt.Sprintf("  %s: %s (%d)", x.name, x.doc, DefaultLimits.at(x))
+	})
 	return strings.Join(s, "\n")
 }
 

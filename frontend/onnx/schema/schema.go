@@ -9,6 +9,7 @@
 package schema
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 	"sort"
@@ -229,12 +230,7 @@ func Closed(domain string) bool {
 
 // Domains lists the domains of the table, ai.onnx (as "") first.
 func Domains() []string {
-	var d []string
-	for k := range maxOpsets {
-		d = append(d, k)
-	}
-	slices.Sort(d)
-	return d
+	return slices.Sorted(maps.Keys(maxOpsets))
 }
 
 // Operators lists the names of a domain's operators, sorted.

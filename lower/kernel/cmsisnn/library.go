@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/param"
@@ -74,20 +75,14 @@ func route(q *cmsis.Query, names ...string) (routed, string) {
 		r.Why = strings.Join(why, "; ")
 		return r, ""
 	}
-	var why []string
-	for _, a := range avoided {
-		why = append(why, a[0]+": "+a[1])
-	}
+	why := lists.Map(avoided, func(a [2]string) string { return a[0] + ": " + a[1] })
 	return routed{}, strings.Join(why, "; ")
 }
 
 // against is what speaks against calling a function: the one that would run
 // and the reason.
 func against(name string, q *cmsis.Query) [][2]string {
-	var out [][2]string
-	for _, s := range cmsis.Unmet(name, q) {
-		out = append(out, [2]string{name, s})
-	}
+	out := lists.Map(cmsis.Unmet(name, q), func(s string) [2]string { return [2]string{name, s} })
 	for _, d := range append(cmsis.Defects(name, q), cmsis.Past(name, q)...) {
 		s := d.Says
 		if d.Until != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -143,11 +144,7 @@ func (t *transposedConv) cost(p *kernel.Phase, on kernel.Core) int {
 }
 
 func (t *transposedConv) all(phases []kernel.Phase) []*Phase {
-	var list []*Phase
-	for _, p := range phases {
-		list = append(list, t.phase(&p))
-	}
-	return list
+	return lists.Map(phases, func(p kernel.Phase) *Phase { return t.phase(&p) })
 }
 
 // phase is a phase as a convolution; one of several lines of rows and columns has as many times the channels.

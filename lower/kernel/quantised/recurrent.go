@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -183,10 +184,7 @@ func packGates(gates []Gate, block int) *call.Blob {
 
 // scales is an array of nncc_gate_scale.
 func scales(gates []Gate) call.Arg {
-	var f []call.Field
-	for _, g := range gates {
-		f = append(f, call.Field{Value: scale(g.Mult, g.Shift)})
-	}
+	f := lists.Map(gates, func(g Gate) call.Field { return call.Field{Value: scale(g.Mult, g.Shift)} })
 	return call.Nested{Fields: f}
 }
 
