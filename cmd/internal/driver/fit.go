@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 )
@@ -174,7 +173,10 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 // sections puts the constants into the section of the region where they are placed.
 func (f *Firmware) sections() (err error) {
 	defer fail.Catch(&err)
-	infos := lists.Map(f.Models, func(o *Compiled) *codegen.Info { return o.Info })
+	var infos []*codegen.Info
+	for _, o := range f.Models {
+		infos = append(infos, o.Info)
+	}
 	files := fail.Must(codegen.SectionFiles(infos, Version, f.Models[0].Placement.At("weights")))
 	for _, x := range files {
 		if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
@@ -347,7 +349,10 @@ func (f *Firmware) stageWeights() (err error) {
 	if ram := c.maxRAM(); ram >= 0 {
 		limit = uint64(max(0, ram-f.arenaBytes()-f.stateBytes()))
 	}
-	constants := lists.Map(candidates, func(x candidate) boards.Constant { return x.Constant })
+	var constants []boards.Constant
+	for _, x := range candidates {
+		constants = append(constants, x.Constant)
+	}
 	choice := at.Copies(constants, from, board.Copying(f.board()).PerByte, limit)
 	if choice.Saved == 0 {
 		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+

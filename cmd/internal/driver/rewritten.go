@@ -25,7 +25,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -277,7 +276,10 @@ func (o *Compiled) count(r *lower.Result) (_ []float64, err error) {
 	defer done()
 	in := verify.Seeded(r.Interface(), 0, 20)
 	res := fail.Must(run.RunWith(c.context(), o.Board, im, o.runs([]verify.Case{{Inputs: in}}), run.Options{}))
-	out := lists.Map(res.Layers, func(n uint64) float64 { return float64(n) })
+	var out []float64
+	for _, n := range res.Layers {
+		out = append(out, float64(n))
+	}
 	return out, nil
 }
 
@@ -449,9 +451,10 @@ func (c *Config) surgeryOptions(m *surgery.Model) (opt surgery.RunOptions, err e
 // none where one cannot be written. Where the script chose a name, only what
 // nncc saved there before is replaced.
 func (s *Surgical) Write(path string) error {
-	beside := lists.Map(s.extra, func(f surgery.File) files.Target {
-		return files.Target{Path: f.Path, Data: f.Data, Mine: surgery.Saved}
-	})
+	var beside []files.Target
+	for _, f := range s.extra {
+		beside = append(beside, files.Target{Path: f.Path, Data: f.Data, Mine: surgery.Saved})
+	}
 	return s.replace(path, s.model, beside...)
 }
 

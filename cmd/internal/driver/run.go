@@ -18,7 +18,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -243,7 +242,10 @@ func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) (err
 func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 	var out []*tensor.Dense
 	for i := range all[0] {
-		list := lists.Map(all, func(outs []*tensor.Dense) *tensor.Dense { return outs[i] })
+		var list []*tensor.Dense
+		for _, outs := range all {
+			list = append(list, outs[i])
+		}
 		out = append(out, along(list))
 	}
 	return out
@@ -383,7 +385,10 @@ func (x *intermediates) tensors(res *lower.Result) ([]verify.Tensor, error) {
 	if x.program != nil {
 		return verify.Tensors(x.model, x.program, x.legal, res)
 	}
-	list := lists.Map(x.model.Values, func(v *ir.Value) verify.Tensor { return verify.Tensor{Model: v} })
+	var list []verify.Tensor
+	for _, v := range x.model.Values {
+		list = append(list, verify.Tensor{Model: v})
+	}
 	return list, nil
 }
 
@@ -410,7 +415,10 @@ func (w *tensorFiles) tensor(dir, name string, v *ir.Value, runs []*tensor.Dense
 		if err := w.write(t.Raw, all); err != nil {
 			return nil, err
 		}
-		reals := lists.Map(runs, func(d *tensor.Dense) *tensor.Dense { return verify.Real(d, v).Cast(tensor.F32) })
+		var reals []*tensor.Dense
+		for _, d := range runs {
+			reals = append(reals, verify.Real(d, v).Cast(tensor.F32))
+		}
 		all = along(reals)
 	}
 	t.File = base + ".npy"
