@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
+	"github.com/go-task/slim-sprig/v3"
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/runtime_c/ctext"

@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/Masterminds/sprig/v3"
+	"github.com/go-task/slim-sprig/v3"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )

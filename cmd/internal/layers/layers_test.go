@@ -79,7 +79,7 @@ func ours(t *testing.T) map[string][]string {
 var libraries = map[string][]string{
 	"github.com/dave/jennifer":      {"cmd/nnccgen"},
 	"github.com/spf13/pflag":        {"cmd"},
-	"github.com/Masterminds/sprig":  {"codegen"},
+	"github.com/go-task/slim-sprig": {"codegen"},
 	"google.golang.org/protobuf":    {"frontend"},
 	"github.com/google/flatbuffers": {"frontend/tflite"},
 }
