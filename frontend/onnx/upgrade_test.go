@@ -686,8 +686,8 @@ func TestControlFlow(t *testing.T) {
 			func(x []float64) []float64 { return []float64{x[0], x[0] * x[1]} }, 9},
 		{"Scan, backwards",
 			x +
-				`{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1, scan_input_directions = [1],
-					scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s,
+				`{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1,
+					scan_input_directions = [1], scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s,
 						e) u = Identity (t) }> }`,
 			func(x []float64) []float64 { return []float64{x[0] + x[1], x[1]} }, 9},
 	} {
