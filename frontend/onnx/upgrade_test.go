@@ -676,12 +676,13 @@ func TestControlFlow(t *testing.T) {
 			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 3 * x[0], 3 * x[1]} }, 8},
 		{"Loop that never runs",
 			x +
-				`{ n = Constant <value_int = 0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v,
-					v) }> }`,
+				`{ n = Constant <value_int = 0> () y = Loop (n, "", x) <
+					body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
 			func(x []float64) []float64 { return x }, 0},
 		{"Scan",
 			x +
-				`{ z = Constant <value = float {1}> () l, y = Scan (z, x) <num_scan_inputs = 1, body = b (float s, float e) => (t,
+				`{ z = Constant <value = float {1}> () l, y = Scan (z, x) <num_scan_inputs = 1,
+					body = b (float s, float e) => (t,
 					u) { t = Mul (s, e) u = Identity (t) }> }`,
 			func(x []float64) []float64 { return []float64{x[0], x[0] * x[1]} }, 9},
 		{"Scan, backwards",
