@@ -22,24 +22,7 @@ static inline void nncc_helium_map_rows(int8_t *y, const uint8_t *table, const n
         nncc_helium_map(y, table, n);
         return;
     }
-#if NNCC_HELIUM_ASM
-    if (p->channels <= NNCC_HELIUM_BYTES) { /* 6 instructions a row */
-        __asm volatile("vctp.8 %[channels]\n\t"
-                       "wls lr, %[rows], 2f\n"
-                       "1:\n\t"
-                       "vpsttt\n\t"
-                       "vldrbt.8 q0, [%[y]]\n\t"
-                       "vldrbt.u8 q1, [%[t], q0]\n\t"
-                       "vstrbt.8 q1, [%[y]]\n\t"
-                       "add %[y], %[y], %[pitch]\n\t"
-                       "le lr, 1b\n"
-                       "2:\n\t"
-                       : [y] "+r"(y)
-                       : [channels] "r"(p->channels), [rows] "r"(n / p->pitch), [t] "r"(table), [pitch] "r"(p->pitch)
-                       : "lr", "q0", "q1", "cc", "memory");
-        return;
-    }
-#elif NNCC_HELIUM_MVE
+#if NNCC_HELIUM_MVE
     if (p->channels <= NNCC_HELIUM_BYTES) {
         const mve_pred16_t lanes = vctp8q((uint32_t)p->channels);
         uint8_t *at = (uint8_t *)y;
