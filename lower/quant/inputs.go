@@ -63,6 +63,7 @@ type region struct {
 	trails  map[*ir.Value]*trail
 	nodes   []*ir.Node
 	cuts    []cut
+	clipped map[*ir.Node]*ir.Node // a node and, with its bounds apart, the Clip that gives the same
 	total   int
 }
 
@@ -86,6 +87,7 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 			}
 		}
 	}
+	r.join()
 	return scaleOutputs(g, &opt)
 }
 
@@ -131,9 +133,15 @@ func filled(n int, x float64) []float64 {
 
 // trace follows the elements of the sources through the graph.
 func (r *region) trace() error {
-	for _, n := range r.g.Nodes {
+	for _, n := range slices.Clone(r.g.Nodes) {
 		if !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return r.trails[v] != nil }) {
 			continue
+		}
+		if canAct(n.Op) && op.HasAct(n) && n.Op.Pattern <= ir.Broadcast {
+			var err error
+			if n, err = r.apart(n); err != nil {
+				return err
+			}
 		}
 		done, err := r.moved(n)
 		if !done && err == nil {
@@ -158,6 +166,43 @@ func (r *region) trace() error {
 		}
 	}
 	return nil
+}
+
+// apart writes n as one without bounds and a Clip: a region ends between them. It gives the node to follow.
+func (r *region) apart(n *ir.Node) (*ir.Node, error) {
+	lo, hi := op.ActBounds(n)
+	attrs := n.Attrs.Clone()
+	delete(attrs, "act_min")
+	delete(attrs, "act_max")
+	m, err := r.g.InsertBefore(n, n.Op, n.Name+".line", attrs, 1, n.In...)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := r.scaled(m); !done || err != nil {
+		r.g.Remove(m)
+		return n, err
+	}
+	bound := func(name string, x float64) *ir.Value {
+		return r.g.AddConst(n.Name+name, tensor.Scalar(float32(x)))
+	}
+	c, err := r.g.InsertBefore(n, op.Clip, n.Name+".bounds", nil, 1, m.Out[0], bound(".min", lo), bound(".max", hi))
+	if err != nil {
+		return nil, err
+	}
+	m.Origin, c.Origin, r.nodes = n.Origin, n.Origin, append(r.nodes, m)
+	r.clipped[n] = c
+	r.g.ReplaceUses(n.Out[0], c.Out[0])
+	return c, nil
+}
+
+// join takes back what apart did where nothing was rewritten in front of the Clip.
+func (r *region) join() {
+	for n, c := range r.clipped {
+		if r.trails[c.In[0]] != nil {
+			r.g.ReplaceUses(c.Out[0], n.Out[0])
+		}
+	}
+	r.g.RemoveDead()
 }
 
 // moved follows an operator that moves elements: what it makes of their numbers says which.

@@ -106,6 +106,11 @@ var normalisations = []normalisation{
 	{name: "table", flat: true, build: func(b *builder, s *sensor) *ir.Value {
 		return s.standard(b, b.g.AddInput("x", ir.T(tensor.F32, 1, s.channels)), true)
 	}},
+	{name: "Sub, Mul, Clip", build: func(b *builder, s *sensor) *ir.Value {
+		x := b.add("Sub", nil, s.input(b, "x", s.channels), s.along(b, false, s.mean))
+		bounds := ir.Attrs{"act_min": ir.Float(-2), "act_max": ir.Float(2)}
+		return b.add("Mul", bounds, x, s.along(b, false, func(c int) float64 { return 1 / s.unit[c] }))
+	}},
 	{name: "GRU", gru: true, build: func(b *builder, s *sensor) *ir.Value {
 		return s.standard(b, s.input(b, "x", s.channels), false)
 	}},

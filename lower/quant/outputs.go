@@ -93,7 +93,8 @@ func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
 }
 
 func emptyRegion(g *ir.Graph, opt *Options) *region {
-	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
+	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{},
+		clipped: map[*ir.Node]*ir.Node{}}
 }
 
 // back follows the elements of v from where they are made: what moves them, and with scaled what
