@@ -247,7 +247,11 @@ func (s *State) lowerNodes() error {
 }
 
 func (s *State) schedule() error {
-	r, err := schedule.BuildWith(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
+	build := schedule.BuildWith
+	if s.draft {
+		build = schedule.Draft
+	}
+	r, err := build(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,7 @@ const (
 	// Speed that was bought with scratch pays for RAM: so much of it.
 	scratchShare = 0.1
 	freeTries    = 3
+	freeVariants = 4   // of the best one, as long as they are better
 	leastGain    = 512 // bytes, and 1/leastPart of the arena
 	leastPart    = 32
 	// Chips have a fourth to an eighth of their flash as RAM: who has room for so many times
@@ -172,15 +173,29 @@ func (s *search) free() (best *trial, err error) {
 	lists.Sort(plans, func(a, b patch.Plan) int {
 		return a.Peak - b.Peak + (a.Calls-b.Calls)*callBytes
 	})
-	for _, p := range plans[:min(len(plans), freeTries)] {
+	try := func(p patch.Plan) {
 		t := &trial{plan: p, effort: schedule.Medium}
-		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak > ram-least {
-			continue
+		seen := func(o *trial) bool {
+			return len(o.plan.Turned) == len(p.Turned) && slices.Equal(o.plan.Chains, p.Chains)
+		}
+		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak > ram-least ||
+			slices.ContainsFunc(s.trials, seen) {
+			return
 		}
 		x := fail.Must(s.plan(t, t.effort))
 		s.trials = append(s.trials, t)
 		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
+		}
+	}
+	for _, p := range plans[:min(len(plans), freeTries)] {
+		try(p)
+	}
+	for was := (*trial)(nil); best != was && s.made.Program.ArenaBytes > s.made.Program.OverlapBound; {
+		was = best
+		plans = patch.Variants(s.start.Graph, s.start.facts.NativeIO, s.prices, best.plan)
+		for _, p := range plans[:min(len(plans), freeVariants)] {
+			try(p)
 		}
 	}
 	return best, nil
@@ -217,7 +232,7 @@ func (s *search) settle(x *State, t *trial) (_ *State, err error) {
 		x = fail.Must(x.walk(s.rows[:last]))
 	}
 	was := *t
-	x.Effort = t.effort
+	x.Effort, x.draft = t.effort, false
 	took := fail.Must(x.run(s.rows[last]))
 	if s.measure(t, x); t.ram > was.ram || t.work > s.most && was.work <= s.most {
 		*t, x.Effort = was, was.spent
@@ -280,7 +295,7 @@ func (s *search) first() (*trial, error) {
 
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x := s.chained(t)
-	x.Effort = effort
+	x.Effort, x.draft = effort, true
 	x, err := x.walk(s.rows)
 	if err != nil {
 		return nil, err

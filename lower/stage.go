@@ -136,6 +136,7 @@ type State struct {
 	single            *Single         // what a model of other float types was
 	hardcodedReshapes map[string]bool // ONNX names
 	tile              *patch.Plan     // of the first layers; nil: none
+	draft             bool            // of the arena: nobody runs the program
 	finer             *finer          // what runs in bfloat16; nil: nothing
 	selection         *selection      // of kernels; nil: the fastest
 	searching         []string        // the searches that run

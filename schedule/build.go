@@ -43,9 +43,20 @@ func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) 
 
 // BuildWith is Build with less effort.
 func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
+	return build(effort, plan.Faster, g, low, states)
+}
+
+// Draft is BuildWith for the bytes of the arena: nodes may take longer.
+func Draft(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
+	return build(effort, func(b []plan.Buffer, r plan.Result, _ int64) ([]plan.Buffer, plan.Result) { return b, r },
+		g, low, states)
+}
+
+func build(effort Effort, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
+	low map[*ir.Node]*call.Lowered, states []StateBinding) (*Result, error) {
 	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}}
 	best := s.run()
-	best.buffers, best.plan = plan.Faster(best.buffers, best.plan, int64(effort))
+	best.buffers, best.plan = faster(best.buffers, best.plan, int64(effort))
 	r, err := best.result(states)
 	if err != nil {
 		return nil, err
@@ -62,6 +73,7 @@ type search struct {
 	copied map[*ir.Node]bool // that could be views and are not
 	handed bool              // new state is copied at the end of a run, all of it
 	pools  *Pools            // nil: one arena
+	below  int64             // bytes of arenas that are of no use; 0: none
 }
 
 // run is the best arrangement. Writing new state in place saves a copy, but
@@ -82,7 +94,9 @@ func (s *search) run() *arrangement {
 
 // views looks for the concats and splits that should be views.
 func (s *search) views() *arrangement {
+	s.below = 0
 	best := s.try()
+	s.below = int64(best.bytes()) + program.Align
 	var views []*ir.Node
 	for _, n := range s.g.Nodes {
 		if best.silent[n] && len(s.low[n].Parts) > 0 {
@@ -128,7 +142,7 @@ func (s *search) oneByOne(best *arrangement, views []*ir.Node) *arrangement {
 func (s *search) try() *arrangement {
 	best := s.arrange(s.effort)
 	for _, e := range []Effort{Medium, Short} {
-		if e >= s.effort || best.settled() {
+		if s.effort < Full || best.settled() {
 			continue
 		}
 		if a := s.arrange(e); a.better(best) {
@@ -178,7 +192,7 @@ func (s *search) arrange(effort Effort) *arrangement {
 		return a
 	}
 	var stats plan.Stats
-	a.order, a.buffers, a.plan, stats = plan.Schedule(nodes, b.inArena(), int64(effort))
+	a.order, a.buffers, a.plan, stats = plan.Schedule(nodes, b.inArena(), int64(effort), s.below)
 	a.optimal = stats.Optimal
 	return a
 }

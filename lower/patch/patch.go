@@ -95,6 +95,69 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 	return out
 }
 
+// Variants are plans in which one chain begins or ends a node earlier or later, or takes the next number of rows at
+// a time, those that need least memory first: where results come to lie is not in the account, and such a plan may
+// need less.
+func Variants(g *ir.Graph, native bool, prices Prices, p Plan) (out []Plan) {
+	c := &chooser{w: newNetwork(g, native || len(p.Turned) > 0), prices: &prices}
+	c.wholes()
+	was := p
+	if !c.account(&was) {
+		return nil
+	}
+	for i, x := range p.Chains {
+		k := slices.Index(strides, x.Rows)
+		for _, rows := range strides[max(k-1, 0):min(k+2, len(strides))] {
+			for d := range 9 {
+				q := p
+				q.Chains = slices.Clone(p.Chains)
+				q.Chains[i] = Chain{From: x.From + d/3 - 1, To: x.To + d%3 - 1, Rows: rows, Least: min(x.Least, rows)}
+				if x.Rows > 0 && c.account(&q) && q.Extra <= prices.Most && (d != 4 || rows != x.Rows) {
+					q.Extra, q.Nodes = q.Extra+p.Extra-was.Extra, nil
+					for _, x := range q.Chains {
+						q.Nodes = append(q.Nodes, g.Nodes[x.From:x.To]...)
+					}
+					out = append(out, q)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Plan) int { return cmp.Compare(a.Peak, b.Peak) })
+	return out
+}
+
+// account is what the chains of a plan come to; false: they cannot be.
+func (c *chooser) account(p *Plan) bool {
+	nodes := len(c.w.nodes)
+	p.Calls, p.Copied, p.Extra, p.Peak = 0, 0, 0, 0
+	at := 0
+	for i := range p.Chains {
+		x := &p.Chains[i]
+		if x.From < at || x.To > nodes || x.To-x.From < 2 ||
+			slices.ContainsFunc(c.w.nodes[x.From:x.To], func(n node) bool { return !n.rowwise }) {
+			return false
+		}
+		f := (&chain{c.w, x.From, x.To, x.Rows, x.Least, x.Stripes}).flow()
+		if f == nil {
+			return false
+		}
+		a := f.account(c.prices)
+		if !a.fits(c.prices) {
+			return false
+		}
+		x.Stripes = len(f.fresh)
+		for ; at < x.From; at++ {
+			p.Peak = max(p.Peak, c.whole[at])
+		}
+		at = x.To
+		p.Calls, p.Copied, p.Extra, p.Peak = p.Calls+a.calls, p.Copied+a.copied, p.Extra+a.extra, max(p.Peak, a.peak)
+	}
+	for ; at < nodes; at++ {
+		p.Peak = max(p.Peak, c.whole[at])
+	}
+	return true
+}
+
 // candidates are plans with inputs as they are, and the peak of whole layers.
 func candidates(g *ir.Graph, native bool, prices Prices) (out []Plan, whole int) {
 	for _, apart := range []bool{false, true} {

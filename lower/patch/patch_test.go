@@ -38,7 +38,11 @@ func TestRandom(t *testing.T) {
 		g := irtest.Gen(seed, tensor.F64)
 		in := irtest.Inputs(g, seed)
 		want := irtest.Run(t, g, in)
-		for _, p := range append(patch.Candidates(g, seed%2 == 0, flat, 1<<30), patch.All(g, int(seed%3+1))...) {
+		list := patch.Candidates(g, seed%2 == 0, flat, 1<<30)
+		if len(list) > 0 {
+			list = append(list, patch.Variants(g, seed%2 == 0, flat, list[len(list)/2])...)
+		}
+		for _, p := range append(list, patch.All(g, int(seed%3+1))...) {
 			h := g.Clone()
 			err := patch.Apply(h, p, seed%2 == 0)
 			testenv.Require(t, err == nil, "seed %d, %+v: %v\n%s", seed, p.Chains, err, g)

@@ -66,10 +66,11 @@ func (p *problem) branch() {
 	}
 	b.queued = make([]bool, len(b.pairs))
 	sure := true
-	for least, stop := max(p.bound, p.enough), p.work+min(p.share(1, 2)-p.work, maxBranch); least < p.best; {
+	stop := min(p.share(1, 2), p.work+maxBranch)
+	for least := max(p.bound, p.enough); least < min(p.best, p.below); {
 		height := least
 		if p.enough == 0 {
-			height = roundDown(least + (p.best-least-1)/2)
+			height = roundDown(least + (min(p.best, p.below)-least-1)/2)
 		}
 		b.stop = min(p.share(1, 8), stop)
 		switch {

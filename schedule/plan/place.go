@@ -119,13 +119,13 @@ func (r *Result) offsets(deltas []int64) {
 //
 // It tries first fit and best fit in several orders, then branch and bound; it stops when
 // the lower bound is reached or the budget is spent, and returns the best plan seen.
-func Place(bufs []Buffer, budget int64) Result { return placed(bufs, budget, 0) }
+func Place(bufs []Buffer, budget int64) Result { return placed(bufs, budget, 0, never) }
 
-// placed is Place that looks for no fewer bytes than are enough.
-func placed(bufs []Buffer, budget, enough int64) Result {
+// placed is Place that looks for no fewer bytes than are enough, and for fewer than below: other plans are of no use.
+func placed(bufs []Buffer, budget, enough, below int64) Result {
 	r, deltas := newResult(bufs)
 	p := newProblem(r.refs(), budget)
-	if p.enough = enough; enough == 0 || p.bound <= enough {
+	if p.enough, p.below = enough, below; p.bound < below && (enough == 0 || p.bound <= enough) {
 		p.solve()
 	}
 	r.Total, r.LowerBound, r.OverlapBound = p.best, p.apart, p.bound

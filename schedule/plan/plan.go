@@ -11,7 +11,10 @@
 // well-formed: sizes are not negative, aliases end, nodes can run as they stand.
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Align is the alignment in bytes of every storage in the arena, and the unit
 // that sizes are rounded up to.
@@ -29,19 +32,20 @@ func roundDown(v int64) int64 { return v &^ (Align - 1) }
 // Schedule orders the nodes and places their buffers. Orders with the fewest
 // live bytes are now and then hard to pack, so where the plan for such an order
 // stays above its bound, other orders are placed as well, that without overlaps and the one
-// given, and the smallest arena wins. Stats are those of Order; its Peak is that of the order
-// returned.
-func Schedule(nodes []Node, values []Value, budget int64) (order []int, bufs []Buffer, res Result, st Stats) {
+// given, and the smallest arena wins. Arenas of below bytes and more, where not 0, are of no use.
+// Stats are those of Order; its Peak is that of the order returned.
+func Schedule(nodes []Node, values []Value, budget, below int64) (order []int, bufs []Buffer, res Result, st Stats) {
 	order, st = Order(nodes, values, budget)
 	bufs = Buffers(nodes, values, order)
-	res = Place(bufs, budget)
+	below = cmp.Or(below, never)
+	res = placed(bufs, budget, 0, below)
 	best := st.Peak
 	try := func(other []int, peak int64) {
 		if res.Total <= res.OverlapBound || res.Total <= peak || slices.Equal(order, other) {
 			return
 		}
 		bufs2 := Buffers(nodes, values, other)
-		if res2 := Place(bufs2, budget); res2.Total < res.Total {
+		if res2 := placed(bufs2, budget, 0, min(below, res.Total)); res2.Total < res.Total {
 			order, bufs, res, st.Peak = other, bufs2, res2, peak
 			st.Optimal = st.Optimal && peak == best
 		}
@@ -72,7 +76,7 @@ func Faster(bufs []Buffer, r Result, budget int64) ([]Buffer, Result) {
 				other[i].Over[k].further(times)
 			}
 		}
-		if x := placed(other, budget, r.Total); x.Total <= r.Total {
+		if x := placed(other, budget, r.Total, never); x.Total <= r.Total {
 			x.OverlapBound, bufs, r = r.OverlapBound, other, x
 		} else if n := len(list) / 2; n > 0 {
 			move(list[:n], times)

@@ -36,6 +36,7 @@ type problem struct {
 	optimal bool
 
 	enough       int64 // a plan that is no larger ends the search
+	below        int64 // plans that are no smaller are of no use
 	work, budget int64
 }
 
@@ -47,7 +48,7 @@ const maxPairs = 1 << 24
 type separation struct{ below, above int64 }
 
 func newProblem(storages []*Storage, budget int64) *problem {
-	p := &problem{budget: budget, storages: storages}
+	p := &problem{budget: budget, storages: storages, below: never}
 	for k, s := range storages {
 		if s.Bytes > 0 {
 			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes), lo: s.First, hi: s.Last})

@@ -19,7 +19,7 @@ func TestSchedule(t *testing.T) {
 		worst := 1.0
 		for _, seed := range []int{0, 1, 2, 3, 1048, 1762, 1856, 2135, 2886} {
 			n := makeNet(shape.build, seed)
-			order, bufs, res, st := Schedule(n.nodes, n.values, opt)
+			order, bufs, res, st := Schedule(n.nodes, n.values, opt, 0)
 			testenv.OK(t, check(bufs, res))
 			if p, err := peakOf(n.nodes, n.values, order); err != nil || p != st.Peak || p != res.OverlapBound {
 				t.Errorf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
