@@ -73,6 +73,9 @@ func (o *Options) table() (kernel.Table, error) {
 		table[op.Segment] = []*kernel.Kernel{segmentKernel(o.Accel)}
 	}
 	for _, d := range kinds.Devices() {
+		if o.Accel != nil && o.Accel.Device() != nil && o.Accel.Device().Kind == d.Kind {
+			d = o.Accel.Device() // with the board's limits
+		}
 		table[op.Device] = append(table[op.Device], deviceKernel(d))
 	}
 	return table, nil

@@ -185,9 +185,19 @@ type Lowered struct {
 	// layer has fewer parts. They all read input 0, so output 0 must not lie on it. A nil
 	// Cut: no other calls are known.
 	Cut func(parts int) []CutCall
+	// Elsewhere is what an accelerator takes for it, as estimated; nil: not known.
+	Elsewhere *Estimate
 	// Dead inputs: operands that the calls never read (their content is in
 	// blobs), so that they take no arena or flash.
 	Unused []int
+}
+
+// Estimate is work of an accelerator: its cycles, what bounds most of them ("MACs", or a memory), and the part of its
+// multipliers that is at work.
+type Estimate struct {
+	Cycles      float64
+	Bound       string
+	Utilisation float64
 }
 
 // Overlap lets output 0 lie over run-time input I, which nobody needs after the step. The

@@ -58,8 +58,6 @@ type Device struct {
 	op.Simulator
 	// Compile turns a node into the call that runs it.
 	Compile func(n *ir.Node) (*call.Lowered, error)
-	// Cycles estimates the cycles of a node.
-	Cycles func(n *ir.Node) (float64, error)
 }
 
 // Traits are what the pipeline asks of an accelerator.

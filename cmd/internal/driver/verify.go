@@ -156,7 +156,8 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	o.Report.Code = &report.Code{Measured: v.Measured, Stack: v.Stack}
 	fail.Check(o.stackVerdict(v))
 	for i, s := range o.Lowered.Program.Steps {
-		l := report.LayerVerdict{Name: s.Name, Kernel: s.Kernel, Route: s.Route}
+		l := report.LayerVerdict{Name: s.Name, Kernel: s.Kernel, Route: s.Route,
+			LayerElsewhere: o.Report.Layers[i].LayerElsewhere}
 		if i < len(res.Layers) {
 			l.Instructions = res.Layers[i]
 			n := res.Layers[i]
@@ -450,6 +451,10 @@ const maxLog = 64 << 20
 // cycles follows the case with the most instructions once more; job k is the model's.
 func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
 	res *run.Result) {
+	if slices.ContainsFunc(v.Layers, func(l report.LayerVerdict) bool { return l.AcceleratorCycles > 0 }) {
+		v.CyclesMissing = "a simulator on the core stands for the accelerator"
+		return
+	}
 	o.Config.note("counting cycles on %s", o.Board.Runner.Machine)
 	seen, err := run.Cycles(ctx, o.Board, im, jobs, k, res.Largest)
 	if most := o.bound(ctx, v, im, jobs, k, res, seen, err); most != nil {

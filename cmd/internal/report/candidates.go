@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -106,6 +107,28 @@ func (x *Candidate) prices() []string {
 		s[2] = fmt.Sprint(x.FlashBytes)
 	}
 	return s
+}
+
+// LayerElsewhere is what an accelerator takes for a layer, as estimated (call.Estimate).
+type LayerElsewhere struct {
+	AcceleratorCycles int     `json:"accelerator_cycles,omitempty"`
+	AcceleratorBound  string  `json:"accelerator_bound,omitempty"`
+	Utilisation       float64 `json:"accelerator_utilisation,omitempty"`
+}
+
+func newElsewhere(e *call.Estimate) (l LayerElsewhere) {
+	if e != nil {
+		l = LayerElsewhere{int(math.Round(e.Cycles)), e.Bound, e.Utilisation}
+	}
+	return l
+}
+
+// elsewhereCells are what the profile says of it.
+func (l *LayerVerdict) elsewhereCells() []string {
+	if l.AcceleratorCycles == 0 {
+		return []string{"-", "-", "-"}
+	}
+	return []string{fmt.Sprint(l.AcceleratorCycles), l.AcceleratorBound, fmt.Sprintf("%.0f %%", 100*l.Utilisation)}
 }
 
 // LayerBound says whether the instructions of a layer depend on its data, and the most that

@@ -70,6 +70,8 @@ func (v *Verdict) profileTable() string {
 		}},
 		{v.MostInstructions != nil || v.NoMost != "", []string{"by data", "at most"}, (*LayerVerdict).boundCells},
 		{timed, []string{"est. cycles"}, (*LayerVerdict).cyclesCell},
+		{slices.ContainsFunc(v.Layers, func(l LayerVerdict) bool { return l.AcceleratorCycles > 0 }),
+			[]string{"accelerator", "bound by", "used"}, (*LayerVerdict).elsewhereCells},
 		{v.MeasuredCycles != nil, []string{"measured", "ratio"}, (*LayerVerdict).measuredCells},
 		{v.Library != nil, []string{"CMSIS-NN", "ratio"}, func(l *LayerVerdict) []string {
 			return beside(l.Library, l.Instructions)

@@ -177,6 +177,7 @@ type Layer struct {
 	MovedBytes   int         `json:"moved_bytes"` // activations that are read and written
 	Instructions *uint64     `json:"instructions,omitempty"`
 	LayerBound
+	LayerElsewhere
 	// Cycles are those estimated from the instructions that were executed; only after profile.
 	Cycles *int `json:"estimated_cycles,omitempty"`
 }
@@ -327,8 +328,9 @@ func (r *Report) layer(o *Subject, i int) {
 	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
-		MovedBytes: MovedBytes(o.Lowered.Program, i),
-		LayerBound: LayerBound{DependOnData: o.Dependence(i, false) != runtimec.Fixed}}
+		MovedBytes:     MovedBytes(o.Lowered.Program, i),
+		LayerBound:     LayerBound{DependOnData: o.Dependence(i, false) != runtimec.Fixed},
+		LayerElsewhere: newElsewhere(low.Elsewhere)}
 	if k := slices.Index(o.Lowered.Segments, n); k >= 0 && k < len(o.Info.Images) {
 		l.WeightBytes += o.FileBytes(o.Info.Images[k])
 	}

@@ -81,6 +81,7 @@ type LayerVerdict struct {
 	MovedBytes   int     `json:"moved_bytes,omitempty"`
 	PerMAC       float64 `json:"instructions_per_mac,omitempty"`
 	LayerBound
+	LayerElsewhere
 	*LayerCycles
 	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
 	Library       *uint64 `json:"cmsis_nn_instructions,omitempty"`

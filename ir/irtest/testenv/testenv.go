@@ -29,6 +29,7 @@ var Knobs = []Knob{
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
 	{"NNCC_KERNEL", "REGEXP", "the rows or functions whose layers tests of kernels run"},
 	{"NNCC_BOARDS", "BOARD,...", "targets of tests that run on several"},
+	{"NNCC_VELA", "DIR", "Vela's folder, to compile drawn layers"},
 	{"NNCC_SHARED", "DIR or none", "the test data beside the repository are in DIR, or hidden"},
 	{"NNCC_OBJECTS", "DIR", "compiled kernels are kept there between tests and programs (also outside of tests)"},
 	{"NNCC_ORT", "DIR", "a node_modules with onnxruntime-node, to compare with"},

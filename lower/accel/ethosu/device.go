@@ -107,14 +107,45 @@ func macs(n *ir.Node) (sum int64) {
 	return sum
 }
 
+// estimate is what a stream takes.
+func estimate(s *npu.Stream) (*call.Estimate, error) {
+	all, err := s.Estimates()
+	if err != nil {
+		return nil, err
+	}
+	e, by, work := &call.Estimate{}, map[string]float64{}, 0.0
+	for _, x := range all {
+		e.Cycles += x.Cycles
+		if by[x.Bound] += x.Cycles; by[x.Bound] > by[e.Bound] {
+			e.Bound = x.Bound
+		}
+		if x.Op.Kind != npu.Elementwise {
+			work += float64(x.Op.Work())
+		}
+	}
+	e.Utilisation = work / max(1, e.Cycles) / float64(s.Config.MACs*s.Config.Cores)
+	return e, nil
+}
+
 // compile makes the call of the driver: program and constants linked, both memories as scratch.
-func compile(n *ir.Node) (*call.Lowered, error) {
+func (u *Unit) compile(n *ir.Node) (*call.Lowered, error) {
 	a := ir.AttrsOf[op.DeviceAttrs](n)
 	if a.Kind != Model {
 		return nil, ir.Errf(n, "device", "it is for %s, want %s", a.Kind, Model)
 	}
+	s, err := npu.Parse(n.In[0].Const.Bytes())
+	if err != nil {
+		return nil, ir.Errf(n, "stream", "%v", err)
+	}
+	if u.board && s.Config != u.config() {
+		return nil, ir.Errf(n, "device", "the stream is for %s, the board has %s", s.Config.Name, u.name())
+	}
+	takes, err := estimate(s)
+	if err != nil {
+		return nil, ir.Errf(n, "stream", "%v", err)
+	}
 	second, behind := (a.Memory[0]+align-1)&^(align-1), a.Memory[1]
-	if !uses(n, fast) { // Vela gives it the size of the other memory
+	if !uses(s, fast) { // Vela gives it the size of the other memory
 		second, behind = 0, 0
 	}
 	blob := func(hint string, i int) *call.Blob {
@@ -136,22 +167,20 @@ func compile(n *ir.Node) (*call.Lowered, error) {
 		call.Scratch{CType: "uint8_t"}, count(a.Memory[0]), call.Scratch{CType: "uint8_t", Off: second},
 		count(behind), in, count(len(n.In) - 2), out, count(len(n.Out))}}
 	return &call.Lowered{Kernel: run.Func, Route: "command stream", Scratch: max(a.Memory[0], second+behind),
+		Elsewhere: takes, Unused: []int{0, 1},
 		Headers: []string{"ethosu/ethosu_driver.h"}, Calls: []call.Call{run}}, nil
 }
 
 const align = 16
 
 // uses says whether a stream reads or writes a region.
-func uses(n *ir.Node, region int) bool {
+func uses(s *npu.Stream, region int) bool {
 	found := false
-	s, err := npu.Parse(n.In[0].Const.Bytes())
-	if err == nil {
-		err = s.Ops(func(o *npu.Op) error {
-			found = found || slices.Contains([]int{o.IFM.Region, o.IFM2.Region, o.OFM.Region, o.From.Region,
-				o.To.Region, o.Weights[0].Region, o.Scales[0].Region}, region)
-			return nil
-		})
-	}
+	err := s.Ops(func(o *npu.Op) error {
+		found = found || slices.Contains([]int{o.IFM.Region, o.IFM2.Region, o.OFM.Region, o.From.Region,
+			o.To.Region, o.Weights[0].Region, o.Scales[0].Region}, region)
+		return nil
+	})
 	return found || err != nil
 }
 

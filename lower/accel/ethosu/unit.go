@@ -24,8 +24,11 @@ const (
 	Model = "ethos-u"
 )
 
-// Unit is an Ethos-U of one configuration.
-type Unit struct{ MACs, U65 int }
+// Unit is an Ethos-U of one configuration, a board's or any.
+type Unit struct {
+	MACs, U65 int
+	board     bool
+}
 
 var _ accel.Accelerator = (*Unit)(nil)
 
@@ -53,6 +56,7 @@ func (*Unit) Configure(params map[string]any) (accel.Accelerator, error) {
 		return nil, fmt.Errorf("accelerator %s does not exist; want one of %s", u.name(),
 			strings.Join(lists.Map(npu.Configs, func(c npu.Config) string { return c.Name }), ", "))
 	}
+	u.board = true
 	return u, nil
 }
 
@@ -86,8 +90,8 @@ func (*Unit) Compile(n *ir.Node) (*call.Lowered, error) {
 func (*Unit) Sources() fs.FS { return nil }
 
 // Device runs streams that Vela wrote.
-func (*Unit) Device() *accel.Device {
-	return &accel.Device{Kind: Model, Simulator: op.Simulator{Check: check, Run: run, MACs: macs}, Compile: compile}
+func (u *Unit) Device() *accel.Device {
+	return &accel.Device{Kind: Model, Simulator: op.Simulator{Check: check, Run: run, MACs: macs}, Compile: u.compile}
 }
 
 // Format is that of streams, alone or in a model.

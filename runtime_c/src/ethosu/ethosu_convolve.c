@@ -19,22 +19,84 @@ static int32_t ethosu_least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Adds a weight's products for every place of the part. */
-static void ethosu_products(ethosu_conv *v, int32_t o, int32_t y, int32_t x, int32_t i, int32_t weight)
+/* A weight in the kernel: its place, and the channel of the input that it is for. */
+typedef struct
+{
+    int32_t y, x, c, weight;
+} ethosu_tap;
+
+static int32_t ethosu_narrow(const ethosu_map *m, const uint8_t *p)
+{
+    if (m->bytes == 1) {
+        return m->is_signed != 0 ? (int32_t)(int8_t)p[0] : (int32_t)p[0];
+    }
+    return (int16_t)(uint16_t)(p[0] | ((uint32_t)p[1] << 8));
+}
+
+/* Adds a weight's products for n neighbours of a row, whose elements lie step bytes apart. */
+static void ethosu_run_of(const ethosu_conv *v, int64_t *sums, const uint8_t *row, int64_t step, int32_t from,
+                          int32_t n, int32_t weight)
+{
+    const ethosu_map *const m = &v->d->ifm;
+    int32_t at = from;
+    int32_t j;
+
+    for (j = 0; j < n; j++) {
+        const int32_t x = v->d->upscale == 0 ? at : ethosu_sample(at, v->d->see_w, m->w, v->d->upscale);
+
+        if (x >= 0 && x < m->w) {
+            sums[j * v->block] += (int64_t)((ethosu_narrow(m, row + x * step) - m->zero) * weight);
+        }
+        at += v->d->stride_w;
+    }
+}
+
+/* Adds a weight's products for n neighbours of row oy from ox on. */
+static void ethosu_row(const ethosu_conv *v, int64_t *sums, int32_t oy, int32_t ox, int32_t n, const ethosu_tap *t)
 {
     ethosu_device *const d = v->d;
-    const int32_t c = v->depthwise != 0 ? o * d->active + v->core : i;
-    int32_t p;
+    const ethosu_map *const m = &d->ifm;
+    const int64_t step = m->brick != 0 ? 16 * (int64_t)m->bytes : m->stride_x;
+    const int32_t y = ethosu_sample(oy * d->stride_h - d->top + t->y * d->dilate_h, d->see_h, m->h, d->upscale);
+    const int32_t from = ox * d->stride_w - d->left + t->x * d->dilate_w;
+    int32_t j;
 
-    for (p = 0; p < v->places; p++) {
-        const int32_t oy = (v->first + p) / d->ofm.w;
-        const int32_t ox = (v->first + p) % d->ofm.w;
-        const int32_t iy = ethosu_sample(oy * d->stride_h - d->top + y * d->dilate_h, d->see_h, d->ifm.h, d->upscale);
-        const int32_t ix = ethosu_sample(ox * d->stride_w - d->left + x * d->dilate_w, d->see_w, d->ifm.w, d->upscale);
+    if (y < 0) {
+        return;
+    }
+    if (m->w <= m->tile_w0) {
+        const uint8_t *const row =
+            ethosu_bytes(d, m->region, ethosu_place(m, y, 0, t->c), (m->w - 1) * step + m->bytes);
 
-        if (iy >= 0 && ix >= 0) {
-            d->sums[p * v->block + o - v->from] += (int64_t)ethosu_load(d, &d->ifm, iy, ix, c) * weight;
+        if (row != NULL) {
+            ethosu_run_of(v, sums, row, step, from, n, t->weight);
         }
+        return;
+    }
+    for (j = 0; j < n; j++) {
+        const int32_t x = ethosu_sample(from + j * d->stride_w, d->see_w, m->w, d->upscale);
+
+        if (x >= 0) {
+            sums[j * v->block] += (int64_t)ethosu_load(d, m, y, x, t->c) * t->weight;
+        }
+    }
+}
+
+/* Adds a weight's products for every place of the part. */
+static void ethosu_products(const ethosu_conv *v, int32_t o, const ethosu_tap *t)
+{
+    const int32_t w = v->d->ofm.w;
+    int32_t y = v->first / w;
+    int32_t x = v->first % w;
+    int32_t p = 0;
+
+    while (p < v->places) {
+        const int32_t n = ethosu_least(w - x, v->places - p);
+
+        ethosu_row(v, v->d->sums + p * v->block + o - v->from, y, x, n, t);
+        p += n;
+        x = 0;
+        y++;
     }
 }
 
@@ -43,6 +105,7 @@ static void ethosu_unit(ethosu_conv *v, int32_t ou, int32_t tap, int32_t i)
 {
     const int32_t y = tap / v->sub_w;
     const int32_t each = v->depthwise != 0 ? 1 : 8;
+    ethosu_tap t = {v->sub_y + y, 0, 0, 0};
     int32_t oz;
     int32_t iz;
 
@@ -52,7 +115,10 @@ static void ethosu_unit(ethosu_conv *v, int32_t ou, int32_t tap, int32_t i)
             const int32_t o = v->from + ou + oz;
 
             if (weight != 0 && o < v->out && i + iz < v->in && y < v->sub_h) {
-                ethosu_products(v, o, v->sub_y + y, v->sub_x + tap % v->sub_w, i + iz, weight);
+                t.x = v->sub_x + tap % v->sub_w;
+                t.c = v->depthwise != 0 ? o * v->d->active + v->core : i + iz;
+                t.weight = weight;
+                ethosu_products(v, o, &t);
             }
         }
     }

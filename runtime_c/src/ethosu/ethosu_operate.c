@@ -24,7 +24,7 @@ static void ethosu_map_at(const ethosu_device *d, ethosu_map *m, uint32_t narrow
     m->brick = (int32_t)((p >> 6) & 1u);
 }
 
-static int64_t ethosu_place(const ethosu_map *m, int32_t y, int32_t x, int32_t c)
+int64_t ethosu_place(const ethosu_map *m, int32_t y, int32_t x, int32_t c)
 {
     int32_t t = 0;
     int64_t at;

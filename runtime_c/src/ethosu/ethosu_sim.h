@@ -91,6 +91,9 @@ void ethosu_execute(ethosu_device *d, const uint8_t *words, uint32_t count);
 /* Reads the registers of an operation, and does it. */
 void ethosu_operate(ethosu_device *d, uint32_t code, uint32_t mode);
 
+/* Where an element of a feature map lies in its region. */
+int64_t ethosu_place(const ethosu_map *m, int32_t y, int32_t x, int32_t c);
+
 /* An element of a feature map without its zero point; stores one. */
 int32_t ethosu_load(ethosu_device *d, const ethosu_map *m, int32_t y, int32_t x, int32_t c);
 void ethosu_store(ethosu_device *d, int32_t y, int32_t x, int32_t c, int32_t v);

@@ -12,9 +12,6 @@ func (o *Op) check() error {
 	maps := map[string]*FeatureMap{"the input": &o.IFM, "the result": &o.OFM}
 	if o.TwoMaps() {
 		maps["the second input"] = &o.IFM2
-		if o.IFM2.Bits != o.IFM.Bits || o.IFM2.Signed != o.IFM.Signed {
-			return fmt.Errorf("its inputs have %d and %d bits, want the same type", o.IFM.Bits, o.IFM2.Bits)
-		}
 	}
 	for what, f := range maps {
 		if err := f.check(what); err != nil {
