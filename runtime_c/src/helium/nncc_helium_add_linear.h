@@ -12,13 +12,69 @@
 #define NNCC_SUM_AWAY 1
 #define NNCC_SUM_FINE 2
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
+
+#if NNCC_SUM == NNCC_SUM_AWAY
+#define NNCC_SUM_RESULT \
+    "vmla.s32 q0, q1, %[b]\n\t" \
+    "vshr.s32 q5, q0, #31\n\t" \
+    "vadd.i32 q0, q0, q5\n\t" \
+    "vrshl.s32 q0, %[shift]\n\t" \
+    "vadd.i32 q0, q0, %[zero]\n\t"
+#elif NNCC_SUM == NNCC_SUM_FINE
+#define NNCC_SUM_RESULT \
+    "vmul.i32 q1, q1, %[b]\n\t" \
+    "vqrdmulh.s32 q1, q1, %[b_mult]\n\t" \
+    "vadd.i32 q0, q0, q1\n\t" \
+    "vqrdmulh.s32 q0, q0, %[mult]\n\t" \
+    "vshl.s32 q0, %[shift]\n\t"
+#else
+#define NNCC_SUM_RESULT "vmla.s32 q0, q1, %[b]\n\tvshl.s32 q0, %[shift]\n\t"
+#endif
+
+static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out,
+                            int32_t count)
+{
+    NNCC_REG(const int8_t *, from, "r0", x);
+    NNCC_REG(const int8_t *, other, "r1", y);
+    NNCC_REG(int8_t *, to, "r2", out);
+    NNCC_REG(int32_t, n, "r3", count);
+    NNCC_REG(int32_t, b, "r5", p->b);
+    NNCC_REG(int32_t, c, "r6", p->c);
+    NNCC_REG(int32_t, shift, "r8", -p->shift);
+    NNCC_REG(int32_t, zero, "r9", p->zero);
+    NNCC_REG(int32_t, b_mult, "r10", p->b_mult);
+    NNCC_REG(int32_t, mult, "r11", p->mult);
+    NNCC_REG(const nncc_helium_add_linear_params *, sum, "r12", p);
+
+    __asm volatile("ldr r4, [%[sum]]\n\t"
+                   "vdup.32 q2, r4\n\t"
+                   "ldr r4, [%[sum], #28]\n\t"
+                   "vdup.32 q3, r4\n\t"
+                   "ldr r4, [%[sum], #32]\n\t"
+                   "vdup.32 q4, r4\n\t"
+                   "wlstp.32 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vldrb.s32 q0, [%[x]], #4\n\t"
+                   "vldrb.s32 q1, [%[y]], #4\n\t"
+                   "vmlas.s32 q0, q2, %[c]\n\t" NNCC_SUM_RESULT "vmax.s32 q0, q0, q3\n\t"
+                   "vmin.s32 q0, q0, q4\n\t"
+                   "vstrb.32 q0, [%[out]], #4\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [x] "+r"(from), [y] "+r"(other), [out] "+r"(to)
+                   : [n] "r"(n), [b] "r"(b), [c] "r"(c), [shift] "r"(shift), [zero] "r"(zero), [b_mult] "r"(b_mult),
+                     [mult] "r"(mult), [sum] "r"(sum)
+                   : "r4", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc", "memory");
+}
+
+#elif NNCC_HELIUM_MVE
 
 #if NNCC_SUM == NNCC_SUM_AWAY
 #define NNCC_SUM_FOUR(u, v) \
     do { \
         u = vmlaq_n_s32(vmlasq_n_s32(u, a, c), v, b); \
-        u = vaddq_n_s32(vrshlq_n_s32(vaddq_s32(u, vshrq_n_s32(u, 31)), down), zero); \
+        u = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(u), down), zero); \
     } while (0)
 #elif NNCC_SUM == NNCC_SUM_FINE
 #define NNCC_SUM_FOUR(u, v) \

@@ -5,7 +5,29 @@
 void nncc_pair_linear_s8(const void *form, const int8_t *a, const int8_t *b, int8_t *y, int32_t n)
 {
     const nncc_pair_linear_s8_params *const p = (const nncc_pair_linear_s8_params *)form;
-#if NNCC_MVE
+#if NNCC_PAIR_MVE
+    __asm volatile("ldr lr, [%[p]]\n\t"
+                   "vdup.32 q2, lr\n\t"
+                   "ldr lr, [%[p], #16]\n\t"
+                   "vdup.32 q3, lr\n\t"
+                   "ldr lr, [%[p], #20]\n\t"
+                   "vdup.32 q4, lr\n\t"
+                   "wlstp.32 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vldrb.s32 q0, [%[a]], #4\n\t"
+                   "vldrb.s32 q1, [%[b]], #4\n\t"
+                   "vmlas.s32 q0, q2, %[c]\n\t"
+                   "vmla.s32 q0, q1, %[kb]\n\t"
+                   "vshl.s32 q0, %[shift]\n\t"
+                   "vmax.s32 q0, q0, q3\n\t"
+                   "vmin.s32 q0, q0, q4\n\t"
+                   "vstrb.32 q0, [%[y]], #4\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [a] "+l"(a), [b] "+l"(b), [y] "+l"(y)
+                   : [n] "r"(n), [p] "r"(p), [kb] "r"(p->b), [c] "r"(p->c), [shift] "r"(-p->shift)
+                   : "lr", "q0", "q1", "q2", "q3", "q4", "cc", "memory");
+#elif NNCC_MVE_C
     const int32x4_t ka = vdupq_n_s32(p->a), lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max);
     const int32_t kb = p->b, c = p->c, up = -p->shift;
 

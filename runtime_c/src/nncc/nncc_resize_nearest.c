@@ -3,7 +3,7 @@
 #include "nncc_copy.h"
 #include "nncc_move.h"
 
-#if NNCC_MVE
+#if NNCC_MVE_C
 /* A row of pixels of up to a vector: their predicate is made once. */
 static inline void nncc_nearest_row(const nncc_resize_nearest_params *p, const uint8_t *row, const int32_t *index_w,
                                     const uint8_t *outside, uint8_t *to)
@@ -38,7 +38,7 @@ void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, con
                 to += bytes;
                 continue;
             }
-#if NNCC_MVE
+#if NNCC_MVE_C
             if (pixel <= 16 && iy >= 0) {
                 nncc_nearest_row(p, row, index_w, (const uint8_t *)outside, to);
                 to += bytes;

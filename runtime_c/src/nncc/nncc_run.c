@@ -30,11 +30,74 @@
 #if NNCC_MVE
 
 /*
- * Whether lanes that are v elements apart have offsets that fit: 16 lanes of 8 bits, 8 of 16 bits, 4 of 32 bits.
+ * Whether lanes that are v elements apart have offsets that fit: 16 lanes of 8 bits, 8 of 16 bits, 4 of 32 bits. No
+ * functions: where one is not inlined, its call changes the registers that nncc_lines has its variables in.
  */
 #define NNCC_CLOSE(v) ((v) >= 0 && (v) <= 255 / 15)
 #define NNCC_NEAR(v) ((v) >= 0 && (v) <= 65535 / 7)
 #define NNCC_NEAR32(v) ((v) >= 0 && (v) < (1 << 27))
+
+#endif
+
+#if NNCC_COPY_MVE
+
+#define NNCC_GATHER(type, lane) "vldr" type " q0, [r0, q1" lane "]\n\tadd r0, r0, %[sx]\n\t"
+/*
+ * Rows of lanes apart in memory: LOAD, which moves on, and STORE take offsets that are multiples of the strides. 16
+ * bytes have offsets of 8 bits, 8 bytes or halfwords of 16, words of 32.
+ */
+#define NNCC_LINES(bits, shift, lanes, load, store) \
+    __asm volatile("mov r0, #0\n\t" \
+                   "vidup.u" bits " q1, r0, #1\n\t" \
+                   "vmul.i" bits " q2, q1, %[sy]\n\t" \
+                   "vmul.i" bits " q1, q1, %[sx]\n\t" \
+                   "ldr r6, [%[p]]\n\t" \
+                   "ldr r8, [%[p], #12]\n\t" \
+                   "ldr r9, [%[p], #16]\n\t" \
+                   "ldr r10, [%[p], #20]\n\t" \
+                   "lsl r9, r9, #" shift "\n\t" \
+                   "lsl r10, r10, #" shift "\n\t" \
+                   "lsl %[sx], %[sx], #(" shift " + " lanes ")\n\t" \
+                   "lsl %[sy], %[sy], #(" shift " + " lanes ")\n" \
+                   "1:\n\t" \
+                   "mov r0, %[x]\n\t" \
+                   "mov r1, %[y]\n\t" \
+                   "dlstp." bits " lr, r6\n" \
+                   "2:\n\t" load store "add r1, r1, %[sy]\n\t" \
+                   "letp lr, 2b\n\t" \
+                   "add %[x], %[x], r9\n\t" \
+                   "add %[y], %[y], r10\n\t" \
+                   "subs r8, r8, #1\n\t" \
+                   "bne 1b\n\t" \
+                   : [x] "+r"(from), [y] "+r"(to), [sx] "+r"(sx), [sy] "+r"(sy) \
+                   : [p] "r"(q) \
+                   : "r0", "r1", "r6", "r8", "r9", "r10", "lr", "q0", "q1", "q2", "cc", "memory")
+
+static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
+{
+    register const void *from __asm("r2") = x;
+    register void *to __asm("r3") = y;
+    register int32_t sx __asm("r4") = p->x_stride;
+    register int32_t sy __asm("r5") = p->y_stride;
+    register const nncc_runs_params *q __asm("r12") = p;
+
+    if (p->elem == 1 && sx == 1 && NNCC_CLOSE(sy)) {
+        NNCC_LINES("8", "0", "4", "vldrb.8 q0, [r0], #16\n\t", "vstrb.8 q0, [r1, q2]\n\t");
+    } else if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
+        NNCC_LINES("8", "0", "4", NNCC_GATHER("b.u8", ""), "vstrb.8 q0, [r1, q2]\n\t");
+    } else if (p->elem == 1 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
+        NNCC_LINES("16", "0", "3", NNCC_GATHER("b.u16", ""), "vstrb.16 q0, [r1, q2]\n\t");
+    } else if (p->elem == 2 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
+        NNCC_LINES("16", "1", "3", NNCC_GATHER("h.u16", ", uxtw #1"), "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
+    } else if (p->elem == 4 && NNCC_NEAR32(sx) && NNCC_NEAR32(sy)) {
+        NNCC_LINES("32", "2", "2", NNCC_GATHER("w.u32", ", uxtw #2"), "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+#elif NNCC_MVE_C
 
 /*
  * Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. Rows of less than a vector want a

@@ -21,7 +21,66 @@ typedef struct
         } \
     } while (0)
 
-#if NNCC_MVE
+#if NNCC_COPY_MVE
+
+/* Lanes of `bits` with offsets that are multiples of the strides: q1, q2, q3; `lanes` of them a step. */
+#define NNCC_CHOOSE_LINES(bits, shift, lanes, load_c, load_a, load_b, store) \
+    __asm volatile("mov r0, #0\n\t" \
+                   "vidup.u" bits " q3, r0, #1\n\t" \
+                   "vmul.i" bits " q1, q3, %[sc]\n\t" \
+                   "vmul.i" bits " q2, q3, %[sa]\n\t" \
+                   "vmul.i" bits " q3, q3, %[sb]\n\t" \
+                   "lsl %[sc], %[sc], #" lanes "\n\t" \
+                   "lsl %[sa], %[sa], #(" shift " + " lanes ")\n\t" \
+                   "lsl %[sb], %[sb], #(" shift " + " lanes ")\n\t" \
+                   "wls lr, %[steps], 2f\n" \
+                   "1:\n\t" \
+                   "vctp." bits " %[n]\n\t" \
+                   "vpsttt\n\t" load_c load_a load_b "vcmp.i" bits " ne, q4, zr\n\t" \
+                   "vpsel q5, q5, q6\n\t" \
+                   "vctp." bits " %[n]\n\t" \
+                   "vpst\n\t" store "add %[c], %[c], %[sc]\n\t" \
+                   "add %[a], %[a], %[sa]\n\t" \
+                   "add %[b], %[b], %[sb]\n\t" \
+                   "sub %[n], %[n], #(1 << " lanes ")\n\t" \
+                   "le lr, 1b\n" \
+                   "2:\n\t" \
+                   : [c] "+r"(from_c), [a] "+r"(from_a), [b] "+r"(from_b), [y] "+r"(to), [sc] "+r"(sc), [sa] "+r"(sa), \
+                     [sb] "+r"(sb), [n] "+r"(n) \
+                   : [steps] "r"(steps) \
+                   : "r0", "lr", "q1", "q2", "q3", "q4", "q5", "q6", "cc", "memory")
+
+static int32_t nncc_choose_lines(const nncc_where_row *r, int32_t elem, const uint8_t *c, const void *a, const void *b,
+                                 void *y)
+{
+    register const uint8_t *from_c __asm("r1") = c;
+    register const void *from_a __asm("r2") = a;
+    register const void *from_b __asm("r3") = b;
+    register void *to __asm("r4") = y;
+    register int32_t sc __asm("r5") = r->c;
+    register int32_t sa __asm("r6") = r->a;
+    register int32_t sb __asm("r8") = r->b;
+    register int32_t n __asm("r9") = r->n;
+    register int32_t steps __asm("r10");
+
+    if ((sc | sa | sb) != 1 && (sc | sa | sb) != 0) { /* strides are 0 or 1: no offset is too far */
+        return 0;
+    }
+    if (elem == 1) {
+        steps = (n + 15) >> 4;
+        NNCC_CHOOSE_LINES("8", "0", "4", "vldrbt.u8 q4, [%[c], q1]\n\t", "vldrbt.u8 q5, [%[a], q2]\n\t",
+                          "vldrbt.u8 q6, [%[b], q3]\n\t", "vstrbt.8 q5, [%[y]], #16\n\t");
+    } else if (elem == 4) {
+        steps = (n + 3) >> 2;
+        NNCC_CHOOSE_LINES("32", "2", "2", "vldrbt.u32 q4, [%[c], q1]\n\t", "vldrwt.u32 q5, [%[a], q2, uxtw #2]\n\t",
+                          "vldrwt.u32 q6, [%[b], q3, uxtw #2]\n\t", "vstrwt.32 q5, [%[y]], #16\n\t");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+#elif NNCC_MVE_C
 
 /* Lanes with offsets that are multiples of the strides. */
 #define NNCC_WHERE8(x, at) vldrbq_gather_offset_u8(x, at)
