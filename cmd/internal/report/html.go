@@ -422,7 +422,8 @@ func (p *page) newNode(g *Graph, i int, made map[int]bool) *nodeView {
 // The classes of layers, by whose kernel they run: of colours, and words of the legend.
 var classes = []struct{ Class, Text string }{
 	{"accelerator", "accelerator"}, {"own", "nncc's kernels for the core"}, {"cmsis", "CMSIS-NN"},
-	{"portable", "portable C (fallback)"}, {"none", "runs nowhere"}, {"view", "no code: the same memory"},
+	{"portable", "portable C (fallback)"}, {"none", "runs nowhere"},
+	{"planned", "moves rows for the arena"}, {"view", "no code: the same memory"},
 	{"io", "input, output"}}
 
 // noKernel marks a layer of a model that does not compile.
@@ -433,6 +434,8 @@ func kernelClass(l Layer) string {
 	switch {
 	case l.Kernel == noKernel:
 		return "none"
+	case l.planned:
+		return "planned"
 	case l.Library == cmsisnn.Library:
 		return "cmsis"
 	case kernel.IsOptimized(l.Library):
@@ -452,6 +455,8 @@ func runsOn(l Layer) string {
 		return "nowhere"
 	case "portable":
 		return "portable C"
+	case "planned":
+		return "a copy"
 	case "view":
 		if l.Kernel == "" {
 			return l.Library

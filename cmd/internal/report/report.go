@@ -169,6 +169,7 @@ type Layer struct {
 	// Candidates are the kernels that accept the layer, with predicted instructions (lower/cost).
 	Candidates   []Candidate `json:"offers,omitempty"`
 	ONNXNodes    []string    `json:"onnx_nodes"`
+	planned      bool        // the arena's plan put it there
 	MACs         int64       `json:"macs"`
 	In           []string    `json:"in"`
 	Out          []string    `json:"out"`
@@ -325,8 +326,8 @@ func opName(n *ir.Node) string {
 
 func (r *Report) layer(o *Subject, i int) {
 	s, n, low := o.Lowered.Program.Steps[i], o.Lowered.Schedule.Nodes[i], o.low(i)
-	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
-		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
+	l := Layer{Name: s.Name, Op: opName(n), planned: n.Op.Planned, Kernel: s.Kernel, Library: low.Library,
+		Route: s.Route, RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
 		MovedBytes:     MovedBytes(o.Lowered.Program, i),
 		LayerBound:     LayerBound{DependOnData: o.Dependence(i, false) != runtimec.Fixed},
