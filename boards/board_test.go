@@ -435,12 +435,10 @@ func TestPatterns(t *testing.T) {
 		}
 		for _, list := range [][]string{s.Aliases, s.Parts, s.Kits, s.Families} {
 			for _, p := range list {
-				if _, err := path.Match(p, ""); err != nil {
-					t.Errorf("%s: %s: %v", name, p, err)
-				}
-				if other, ok := first[strings.ToLower(p)]; ok {
-					t.Errorf("%s and %s: both have %s", other, name, p)
-				}
+				_, err := path.Match(p, "")
+				testenv.Check(t, err == nil, "%s: %s: %v", name, p, err)
+				other, ok := first[strings.ToLower(p)]
+				testenv.Check(t, !ok, "%s and %s: both have %s", other, name, p)
 				first[strings.ToLower(p)] = name
 			}
 		}

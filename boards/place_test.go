@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // TestPlace: over random regions and items, Place says that all fits exactly
@@ -42,9 +43,8 @@ func TestPlace(t *testing.T) {
 		for _, x := range p.Regions {
 			missing += x.Missing()
 			for _, it := range x.Items {
-				if !x.Can(it.What) && !(it.What == "weights" && x.Can("rodata")) {
-					t.Fatalf("seed %d: %s lies in %+v", seed, it.What, x.Region)
-				}
+				testenv.Require(t, x.Can(it.What) || it.What == "weights" && x.Can("rodata"),
+					"seed %d: %s lies in %+v", seed, it.What, x.Region)
 			}
 		}
 		if missing != least || len(p.Homeless) != lost || p.Fits() != (least == 0 && lost == 0) {
@@ -130,10 +130,7 @@ func TestPlaceOrder(t *testing.T) {
 	for i := range 60 {
 		many = append(many, boards.Region{Name: fmt.Sprint(i), Size: boards.Size(1000 + i), Holds: boards.Content})
 	}
-	var items []boards.Item
-	for _, w := range boards.Content {
-		items = append(items, boards.Item{What: w, Bytes: 5000})
-	}
+	items := lists.Map(boards.Content, func(w string) boards.Item { return boards.Item{What: w, Bytes: 5000} })
 	if p := many.Place(items...); p.Fits() || p.Regions[59].Missing() == 0 {
 		t.Errorf("%+v", p)
 	}

@@ -60,9 +60,8 @@ func trained(t *testing.T, projects ...string) (m *model, dir string, first, sec
 	m.opt.Projects = projects
 	m.generate(t)
 	other.generate(t)
-	if m.info.Layout == "" || m.info.Layout != other.info.Layout || len(m.info.States) != 1 {
-		t.Fatalf("layouts %q and %q, states %+v", m.info.Layout, other.info.Layout, m.info.States)
-	}
+	testenv.Require(t, m.info.Layout != "" && m.info.Layout == other.info.Layout && len(m.info.States) == 1,
+		"layouts %q and %q, states %+v", m.info.Layout, other.info.Layout, m.info.States)
 	dir = t.TempDir()
 	m.write(t, dir)
 	testenv.OK(t, os.WriteFile(filepath.Join(dir, "second.bin"), []byte(other.file("one_weights.bin")), 0o644))

@@ -83,9 +83,8 @@ func TestMake(t *testing.T) {
 		checkSymbols(t, dir, "libqnative.a", "qnative")
 	})
 	run(t, dir, mk, "clean")
-	if _, err := os.Stat(filepath.Join(dir, "build")); err == nil {
-		t.Error("make clean leaves build")
-	}
+	_, err := os.Stat(filepath.Join(dir, "build"))
+	testenv.Check(t, err != nil, "make clean leaves build")
 }
 
 // checkSymbols: everything defined belongs to the model or the runtime, nothing
@@ -113,9 +112,7 @@ func checkSymbols(t *testing.T, dir, lib, prefix string) {
 				t.Errorf("%s defines %s", lib, name)
 			}
 		case 'U':
-			if !defined[name] && !libraryNames.MatchString(name) {
-				t.Errorf("%s wants %s", lib, name)
-			}
+			testenv.Check(t, defined[name] || libraryNames.MatchString(name), "%s wants %s", lib, name)
 		}
 	}
 }
@@ -182,12 +179,9 @@ func TestInstalledCMSIS(t *testing.T) {
 	run(t, dir, mk, "-j2")
 	own := call("nncc/cmsis_nn")
 	out := run(t, dir, mk, "-j2", "CMSIS_NN_INCLUDE="+include, "CMSIS_NN_LIB="+lib)
-	if strings.Contains(out, "cmsis_nn/arm_") {
-		t.Errorf("the folder's own CMSIS-NN is compiled, too:\n%s", out)
-	}
-	if got := call(include); got != own || own == "" {
-		t.Errorf("linked: %s, own sources: %s", got, own)
-	}
+	testenv.Check(t, !strings.Contains(out, "cmsis_nn/arm_"), "the folder's own CMSIS-NN is compiled, too:\n%s", out)
+	got := call(include)
+	testenv.Check(t, got == own && own != "", "linked: %s, own sources: %s", got, own)
 	run(t, dir, mk, "-j2")
 	testenv.Equal(t, call("nncc/cmsis_nn"), own, "back to own sources")
 	t.Run("cmake", func(t *testing.T) {
@@ -214,9 +208,8 @@ func TestCMakeNames(t *testing.T) {
 	m.generate(t).write(t, dir)
 	run(t, dir, cmake, "-B", "out", ".")
 	run(t, dir, cmake, "--build", "out")
-	if _, err := os.Stat(filepath.Join(dir, "out", "libtest.a")); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Stat(filepath.Join(dir, "out", "libtest.a"))
+	testenv.Check(t, err == nil, "%v", err)
 }
 
 // fat has more weights than C text is used for.
@@ -258,9 +251,8 @@ func TestWeightsBinary(t *testing.T) {
 		return run(t, dir, filepath.Join(dir, "run"))
 	}
 	want := build(gcc)
-	if got := build(gcc, "-DNNCC_NO_INCBIN"); got != want || want == "" {
-		t.Errorf("C text gives %s, the binary %s", got, want)
-	}
+	got := build(gcc, "-DNNCC_NO_INCBIN")
+	testenv.Check(t, got == want && want != "", "C text gives %s, the binary %s", got, want)
 	testenv.Equal(t, build(gcc, "-flto"), want, "with link-time optimisation")
 	t.Run("clang", func(t *testing.T) {
 		clang := testenv.Tool(t, "clang", "clang")
@@ -286,9 +278,8 @@ func TestWeightsBinary(t *testing.T) {
 // the compiler's message says what to do.
 func TestWeightsTooLargeForText(t *testing.T) {
 	m := fat("huge", 4000).generate(t)
-	if m.file("huge_weights.inc") != "" || len(m.file("huge_weights.bin")) != 320080 {
-		t.Errorf("text of %d bytes, binary of %d", len(m.file("huge_weights.inc")), len(m.file("huge_weights.bin")))
-	}
+	testenv.Check(t, m.file("huge_weights.inc") == "" && len(m.file("huge_weights.bin")) == 320080,
+		"text of %d bytes, binary of %d", len(m.file("huge_weights.inc")), len(m.file("huge_weights.bin")))
 	gcc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	m.write(t, dir)
@@ -310,15 +301,12 @@ func TestSharing(t *testing.T) {
 		%b = Conv(%a, %v) {pads=[1,1,1,1]}
 		%c = Conv(%b, %w) {pads=[1,1,1,1]}
 		out "y" = %c`}).generate(t)
-	if n := strings.Count(m.file("twice_weights.h"), "extern "); n != 1 {
-		t.Errorf("%d arrays, want 1:\n%s", n, m.file("twice_weights.h"))
-	}
+	n := strings.Count(m.file("twice_weights.h"), "extern ")
+	testenv.Check(t, n == 1, "%d arrays, want 1:\n%s", n, m.file("twice_weights.h"))
 	if n := strings.Count(m.file("twice.c"), "static const nncc_conv2d_params "); n != 1 {
 		t.Errorf("%d parameter structs, want 1:\n%s", n, m.file("twice.c"))
 	}
-	if m.info.WeightBytes != 324 {
-		t.Errorf("%d bytes of weights", m.info.WeightBytes)
-	}
+	testenv.Check(t, m.info.WeightBytes == 324, "%d bytes of weights", m.info.WeightBytes)
 }
 
 // TestDeterministic: the same model gives the same bytes.
@@ -332,9 +320,7 @@ func TestDeterministic(t *testing.T) {
 			t.Errorf("%s: two generations differ", a.prefix)
 		}
 		for k := 1; k < len(a.files); k++ {
-			if a.files[k-1].Path >= a.files[k].Path {
-				t.Errorf("%s: files are not sorted", a.prefix)
-			}
+			testenv.Check(t, a.files[k-1].Path < a.files[k].Path, "%s: files are not sorted", a.prefix)
 		}
 	}
 }
@@ -344,9 +330,8 @@ func TestPaths(t *testing.T) {
 	wd := testenv.Must(os.Getwd())(t)
 	for _, m := range models() {
 		for _, f := range m.generate(t).files {
-			if strings.Contains(string(f.Data), wd) || strings.Contains(string(f.Data), "/tmp/") {
-				t.Errorf("%s: %s names a folder of this machine", m.prefix, f.Path)
-			}
+			testenv.Check(t, !strings.Contains(string(f.Data), wd) && !strings.Contains(string(f.Data), "/tmp/"),
+				"%s: %s names a folder of this machine", m.prefix, f.Path)
 		}
 	}
 }

@@ -347,18 +347,14 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 	for k, m := range ms {
 		m.compare(t, uint64(k)+1, tol, &out)
 	}
-	if out.Len() != 0 {
-		t.Errorf("%d bytes too many", out.Len())
-	}
+	testenv.Check(t, out.Len() == 0, "%d bytes too many", out.Len())
 }
 
 // compare reads what driver's code wrote.
 func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffer) {
 	t.Helper()
 	status := func(what string, want int) {
-		if got := int(binary.LittleEndian.Uint32(out.Next(4))); got != want {
-			t.Errorf("%s: status %d %s, want %d", m.prefix, got, what, want)
-		}
+		testenv.Equal(t, int(binary.LittleEndian.Uint32(out.Next(4))), want, "%s: status %s", m.prefix, what)
 	}
 	status("without an arena", 1)
 	status("with a misaligned arena", 2)
@@ -390,9 +386,8 @@ func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffe
 		got := tensorOf(x.Type)
 		switch {
 		case x.Type.DType.IsFloat():
-			if d := irtest.Diff(got, want); d > tol {
-				t.Errorf("%s: output %s differs by %g", m.prefix, x.Name, d)
-			}
+			d := irtest.Diff(got, want)
+			testenv.Check(t, !(d > tol), "%s: output %s differs by %g", m.prefix, x.Name, d)
 		case !bytes.Equal(got.Bytes(), want.Bytes()):
 			t.Errorf("%s: output %s is %v, want %v", m.prefix, x.Name, got.Int64s(), want.Int64s())
 		}

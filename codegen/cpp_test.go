@@ -80,9 +80,7 @@ func TestCPlusPlus(t *testing.T) {
 			include := []string{"-I.", "-Inncc", "-Inncc/cmsis_nn"}
 			run(t, dir, gcc, slices.Concat(include, []string{"-c"}, own, cmsis)...)
 			objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-			if err != nil || len(objects) == 0 {
-				t.Fatalf("no objects (%v)", err)
-			}
+			testenv.Require(t, err == nil && len(objects) != 0, "no objects (%v)", err)
 			for i, cxx := range compilers {
 				for k, std := range []string{"11", "17", "20"} {
 					if m.prefix != "quantised" && len(m.info.States) == 0 && (i+k)%2 != 0 {

@@ -55,9 +55,7 @@ func TestCsolutionLinks(t *testing.T) {
 			sample := filepath.Join(pack, "samples", "csolution")
 			var s csolution
 			readYAML(t, filepath.Join(sample, x.name+".csolution.yml"), &s)
-			if len(s.Solution.TargetTypes) != 1 || len(s.Solution.Projects) != 1 {
-				t.Fatalf("%+v", s.Solution)
-			}
+			testenv.Require(t, len(s.Solution.TargetTypes) == 1 && len(s.Solution.Projects) == 1, "%+v", s.Solution)
 			readYAML(t, filepath.Join(sample, s.Solution.Projects[0].Project), &s)
 			args := []string{"-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-O2"}
 			args = slices.Concat(args, x.flags, x.sources, componentArgs(t, pack, x.name, s))
@@ -86,9 +84,7 @@ func TestCsolutionLinks(t *testing.T) {
 func unpacked(t *testing.T, dir string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*.pack"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("packs: %q, %v", found, err)
-	}
+	testenv.Require(t, err == nil && len(found) == 1, "packs: %q, %v", found, err)
 	z := testenv.Must(zip.OpenReader(found[0]))(t)
 	defer z.Close()
 	out := t.TempDir()
@@ -129,8 +125,7 @@ func componentArgs(t *testing.T, pack, name string, s csolution) []string {
 			}
 		}
 	}
-	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, ".c") }) {
-		t.Fatalf("no component of %+v is in the pack", s.Project.Components)
-	}
+	testenv.Require(t, slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, ".c") }),
+		"no component of %+v is in the pack", s.Project.Components)
 	return args
 }

@@ -51,9 +51,8 @@ func TestIncludedData(t *testing.T) {
 			}
 			slices.Sort(want)
 			slices.Sort(got)
-			if !slices.Equal(want, got) {
-				t.Errorf("weights %d, program %d: sources include %v, the folder has %v", weights, image, want, got)
-			}
+			testenv.Check(t, slices.Equal(want, got), "weights %d, program %d: sources include %v, the folder has %v",
+				weights, image, want, got)
 		}
 	}
 }

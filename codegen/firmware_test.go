@@ -31,9 +31,8 @@ func TestPrefixes(t *testing.T) {
 		{"1" + long + " " + long + " " + long, "m1" + long[:46] + " " + long[:48] + " " + long[:36] + "_2"},
 		{"arm_x arm_x nncc", "arm_x_model arm_x_model_2_model nncc_net_model"},
 	} {
-		if got := codegen.Prefixes(strings.Fields(c.names), nil); !slices.Equal(got, strings.Fields(c.want)) {
-			t.Errorf("%s: %v, want %s", c.names, got, c.want)
-		}
+		got := codegen.Prefixes(strings.Fields(c.names), nil)
+		testenv.Check(t, slices.Equal(got, strings.Fields(c.want)), "%s: %v, want %s", c.names, got, c.want)
 		for _, p := range strings.Fields(c.want) {
 			if codegen.Prefix(p) != p {
 				t.Errorf("%s is no prefix, it would become %s", p, codegen.Prefix(p))
@@ -61,9 +60,8 @@ func TestPrefixesDrawn(t *testing.T) {
 			if codegen.Prefix(p) != p {
 				t.Errorf("%q: %s is no prefix, it would become %s", names, p, codegen.Prefix(p))
 			}
-			if k := codegen.PrefixTaken(p, codegen.Prefixes(names, nil)[:i]); k >= 0 {
-				t.Errorf("%q: prefixes %d and %d have the same names", names, k, i)
-			}
+			k := codegen.PrefixTaken(p, codegen.Prefixes(names, nil)[:i])
+			testenv.Check(t, k < 0, "%q: prefixes %d and %d have the same names", names, k, i)
 		}
 	}
 }
@@ -112,18 +110,14 @@ func TestSeveral(t *testing.T) {
 	base := map[string]string{}
 	for _, f := range files {
 		if path.Ext(f.Path) == ".c" && !strings.HasPrefix(f.Path, "src/") && !strings.HasPrefix(f.Path, "samples/") {
-			if other := base[strings.ToLower(path.Base(f.Path))]; other != "" {
-				t.Errorf("%s and %s have the same name", other, f.Path)
-			}
+			testenv.Equal(t, base[strings.ToLower(path.Base(f.Path))], "", "and %s have the same name", f.Path)
 			base[strings.ToLower(path.Base(f.Path))] = f.Path
 		}
 	}
 	build := func(file string) {
 		text := textOf(t, files, file)
 		for _, s := range []string{"kws.c", "kws_a.c", "big.c", "big_weights.c"} {
-			if !strings.Contains(text, s) {
-				t.Errorf("%s does not build %s", file, s)
-			}
+			testenv.Check(t, strings.Contains(text, s), "%s does not build %s", file, s)
 		}
 	}
 	for _, f := range []string{"Makefile", "CMakeLists.txt", "zephyr/CMakeLists.txt", "models.clayer.yml",
@@ -132,9 +126,7 @@ func TestSeveral(t *testing.T) {
 	}
 	header := textOf(t, files, "models.h")
 	for _, s := range []string{"kws.h", "kws_a.h", "big.h", "NNCC_MODELS_ARENA_BYTES"} {
-		if !strings.Contains(header, s) {
-			t.Errorf("models.h without %s", s)
-		}
+		testenv.Check(t, strings.Contains(header, s), "models.h without %s", s)
 	}
 }
 
@@ -153,17 +145,14 @@ func TestSeveralNames(t *testing.T) {
 		}
 	}
 	for _, own := range []string{"kws_a_run", "kws_run", "KWS_A_ARENA"} {
-		if idents[own] != "" {
-			t.Errorf("%s is an input or output of %s, and the name of a function", own, idents[own])
-		}
+		testenv.Check(t, idents[own] == "", "%s is an input or output of %s, and the name of a function", own,
+			idents[own])
 	}
 }
 
 func textOf(t *testing.T, files []codegen.File, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(files, func(f codegen.File) bool { return f.Path == name })
-	if i < 0 {
-		t.Fatalf("no %s", name)
-	}
+	testenv.Require(t, i >= 0, "no %s", name)
 	return string(files[i].Data)
 }

@@ -24,14 +24,11 @@ import (
 func TestGolden(t *testing.T) {
 	update := irtest.Update()
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files (%v)", err)
-	}
+	testenv.Require(t, err == nil && len(files) != 0, "no golden files (%v)", err)
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			a, err := txtar.ParseFile(f)
-			testenv.OK(t, err)
+			a := testenv.Must(txtar.ParseFile(f))(t)
 			m := &model{prefix: name}
 			m.unit = codegen.Model{SHA256: strings.Repeat("0", 64)}
 			m.opt = codegen.Options{Version: "1.0", Board: "host"}
@@ -42,9 +39,8 @@ func TestGolden(t *testing.T) {
 			m.emit(t)
 			for i := range a.Files[1:] {
 				x := &a.Files[i+1]
-				if !slices.ContainsFunc(m.files, func(f codegen.File) bool { return f.Path == x.Name }) {
-					t.Errorf("%s is not emitted", x.Name)
-				}
+				testenv.Check(t, slices.ContainsFunc(m.files, func(f codegen.File) bool { return f.Path == x.Name }),
+					"%s is not emitted", x.Name)
 				got := m.file(x.Name)
 				if update {
 					x.Data = []byte(got)

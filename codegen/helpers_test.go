@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/preprocess"
@@ -27,13 +28,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-var table = func() kernel.Table {
-	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{})
-	if err != nil {
-		panic(err)
-	}
-	return t
-}()
+var table = bug.Must(lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{}))
 
 // model is a small graph on its way to C.
 type model struct {

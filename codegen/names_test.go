@@ -84,9 +84,8 @@ func TestIONamesOfSeveral(t *testing.T) {
 	prefixes := Prefixes(models, nil)
 	naming := newIONaming(prefixes...)
 	for _, p := range prefixes {
-		if got := naming.names(p, []string{"x", "0", "step"}); got[0] != "x" {
-			t.Errorf("the inputs of %s become %q", p, got)
-		}
+		got := naming.names(p, []string{"x", "0", "step"})
+		testenv.Check(t, got[0] == "x", "the inputs of %s become %q", p, got)
 	}
 }
 
@@ -102,16 +101,13 @@ func TestComment(t *testing.T) {
 		}
 		got := comment(string(s))
 		for _, bad := range []string{"*/", "/*", "//", "??", "\\", "\n", "\r", "\t", "\x00"} {
-			if strings.Contains(got, bad) {
-				t.Fatalf("comment(%q) = %q has %q", string(s), got, bad)
-			}
+			testenv.Require(t, !strings.Contains(got, bad), "comment(%q) = %q has %q", string(s), got, bad)
 		}
 	}
 	for in, want := range map[string]string{"a/b/c.d:0": "a/b/c.d:0", "/model.22/dfl/Conv": "/model.22/dfl/Conv",
 		"*/": "* /", "??/": "? ?/", "a\nb": "a_b"} {
 		testenv.Equal(t, comment(in), want, "comment(%q)", in)
 	}
-	if got := comment(strings.Repeat("x", 500)); len(got) > 130 {
-		t.Errorf("%d letters", len(got))
-	}
+	got := comment(strings.Repeat("x", 500))
+	testenv.Check(t, len(got) <= 130, "%d letters", len(got))
 }

@@ -282,17 +282,13 @@ func TestPartsNames(t *testing.T) {
 	for _, want := range []string{"#define NET_ARENA_DTCM_BYTES 256u /* in dtcm */", "#define NET_ARENA_DTCM_2_BYTES",
 		"uint8_t *dtcm; ", "uint8_t *dtcm_2; ", "float *net_arena_dtcm_3(const net_arenas *arenas);",
 		"nncc_status net_run_in(const net_arenas *arenas);"} {
-		if !strings.Contains(h, want) {
-			t.Errorf("the header has no %q:\n%s", want, h)
-		}
+		testenv.Check(t, strings.Contains(h, want), "the header has no %q:\n%s", want, h)
 	}
-	if strings.Contains(h, "net_run(") || strings.Contains(h, "net_step(") {
-		t.Errorf("the header has functions for one arena:\n%s", h)
-	}
+	testenv.Check(t, !strings.Contains(h, "net_run(") && !strings.Contains(h, "net_step("),
+		"the header has functions for one arena:\n%s", h)
 	for _, want := range []string{"`.bss.nncc.arena.dtcm`, `.bss.nncc.arena.Dtcm`", "`net_sections.ld` places"} {
-		if s := m.file("README.md"); !strings.Contains(s, want) {
-			t.Errorf("README.md does not say %q:\n%s", want, s)
-		}
+		s := m.file("README.md")
+		testenv.Check(t, strings.Contains(s, want), "README.md does not say %q:\n%s", want, s)
 	}
 	files, err := codegen.SectionFiles([]*codegen.Info{m.info}, "test", "")
 	if err != nil || len(files) != 1 || !strings.Contains(string(files[0].Data), "*(.bss.nncc.arena.Dtcm)") {

@@ -17,9 +17,7 @@ func TestLocalNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range []string{"X_2", "X", "X", "X", "X_2", "X_BYTES", "X_3", ""} {
 		got := n.name("M_AT_" + s)
-		if seen[got] || io.taken[got] {
-			t.Errorf("%s is taken", got)
-		}
+		testenv.Check(t, !seen[got] && !io.taken[got], "%s is taken", got)
 		seen[got] = true
 	}
 	testenv.Equal(t, n.name("m_i8"), "m_i8_2", "beside an output m_i8")

@@ -37,9 +37,7 @@ func projectModels(t *testing.T) []*model {
 			ms = append(ms, m)
 		}
 	}
-	if len(ms) != 7 {
-		t.Fatal("models are missing")
-	}
+	testenv.Require(t, len(ms) == 7, "models are missing")
 	return ms
 }
 
@@ -90,9 +88,8 @@ func TestZephyr(t *testing.T) {
 	for _, m := range projectModels(t) {
 		t.Run(m.prefix, func(t *testing.T) {
 			m, dir := withProject(t, m, "zephyr")
-			if got := m.file("zephyr/module.yml"); !strings.Contains(got, "name: "+m.prefix+"\n") {
-				t.Error(got)
-			}
+			got := m.file("zephyr/module.yml")
+			testenv.Check(t, strings.Contains(got, "name: "+m.prefix+"\n"), "%v", got)
 			app := t.TempDir()
 			text := fmt.Sprintf(zephyrMock, strings.ToUpper(m.prefix), filepath.Join(dir, "zephyr"), m.prefix, m.prefix)
 			testenv.OK(t, os.WriteFile(filepath.Join(app, "CMakeLists.txt"), []byte(text), 0o644))
@@ -128,9 +125,7 @@ func TestZephyr(t *testing.T) {
 vendor = k.syms["NNCC_QUANTISED_CMSIS_NN"]
 print(k.syms["NNCC_QUANTISED"].str_value, vendor.str_value, vendor.assignable,
     k.named_choices["NNCC_QUANTISED_ARENA"].selection.name, k.warnings)`)
-		if out != "y n (0, 2) NNCC_QUANTISED_ARENA_NOINIT []" {
-			t.Error(out)
-		}
+		testenv.Check(t, out == "y n (0, 2) NNCC_QUANTISED_ARENA_NOINIT []", "%v", out)
 	})
 	t.Run("Kconfig of parts", func(t *testing.T) {
 		m, dir := withProject(t, everything("net"), "zephyr")
@@ -147,9 +142,8 @@ print(k.syms["NNCC_QUANTISED"].str_value, vendor.str_value, vendor.assignable,
 				script += fmt.Sprintf(", k.named_choices[%q].selection.name", symbol+"_PART")
 				want += " " + symbol + at
 			}
-			if out := kconfig(t, dir, chosen, script+")"); out != want || len(m.info.ArenaParts) < 2 {
-				t.Errorf("%s, want %s", out, want)
-			}
+			out := kconfig(t, dir, chosen, script+")")
+			testenv.Check(t, out == want && len(m.info.ArenaParts) >= 2, "%s, want %s", out, want)
 		}
 	})
 }
@@ -213,9 +207,8 @@ func TestPack(t *testing.T) {
 				var got []string
 				args := slices.Clone(warnings)
 				for _, f := range c.Files {
-					if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil {
-						t.Error(err)
-					}
+					_, err := os.Stat(filepath.Join(dir, f.Name))
+					testenv.Check(t, err == nil, "%v", err)
 					switch f.Category {
 					case "source":
 						got = append(got, f.Name)
@@ -231,14 +224,11 @@ func TestPack(t *testing.T) {
 				}
 				layer := m.file(m.prefix + ".clayer.yml")
 				for _, s := range got {
-					if !strings.Contains(layer, "        - file: "+s+"\n") {
-						t.Errorf("the layer lacks %s", s)
-					}
+					testenv.Check(t, strings.Contains(layer, " - file: "+s+"\n"), "the layer lacks %s", s)
 				}
 			}
-			if wanted := 1 + min(len(cmsis), 1); len(p.Components) != wanted {
-				t.Errorf("%d components, want %d", len(p.Components), wanted)
-			}
+			wanted := 1 + min(len(cmsis), 1)
+			testenv.Check(t, len(p.Components) == wanted, "%d components, want %d", len(p.Components), wanted)
 			if xsd := testenv.Get("NNCC_PACK_XSD"); xsd != "" {
 				run(t, dir, "xmllint", "--noout", "--schema", xsd, file)
 			}
@@ -276,9 +266,8 @@ func TestArduino(t *testing.T) {
 				return err
 			})
 			own, cmsis := modelSources(m)
-			if want := len(own) + len(cmsis); err != nil || len(objs) != want {
-				t.Fatalf("%d sources, want %d: %v", len(objs), want, err)
-			}
+			want := len(own) + len(cmsis)
+			testenv.Require(t, err == nil && len(objs) == want, "%d sources, want %d: %v", len(objs), want, err)
 			sketch := "examples/" + m.prefix + "_once/" + m.prefix + "_once.ino"
 			testenv.OK(t, os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch),
 				0o644))
@@ -301,9 +290,7 @@ func TestProjects(t *testing.T) {
 	bare.generate(t)
 	for _, p := range codegen.Projects() {
 		m, _ := withProject(t, &model{prefix: "m", src: bare.src}, p)
-		if len(m.files) <= len(bare.files) {
-			t.Errorf("%s: no files", p)
-		}
+		testenv.Check(t, len(m.files) > len(bare.files), "%s: no files", p)
 		for _, f := range bare.files {
 			if got := m.file(f.Path); got != string(f.Data) && f.Path != "README.md" && f.Path != "NOTICE" {
 				t.Errorf("%s changes %s", p, f.Path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // entries are the points of a list of Markdown, each with the lines that go on.
@@ -72,9 +73,8 @@ func TestReadmeNamesFolders(t *testing.T) {
 					t.Errorf("%s, %s: %q are not named:\n%s", prefix, p, names, e)
 				}
 			}
-			if lists < 4 {
-				t.Errorf("%s, %s: README.md has %d lists of folders:\n%s", prefix, p, lists, m.file("README.md"))
-			}
+			testenv.Check(t, lists >= 4, "%s, %s: README.md has %d lists of folders:\n%s", prefix, p, lists,
+				m.file("README.md"))
 		}
 	}
 }

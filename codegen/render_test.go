@@ -20,13 +20,9 @@ func TestFunctions(t *testing.T) {
 	used := map[string]bool{}
 	all := sprig.HermeticTxtFuncMap()
 	have := funcs()
-	if len(have) != len(allowed)+len(own) {
-		t.Errorf("%d functions, want %d", len(have), len(allowed)+len(own))
-	}
+	testenv.Check(t, len(have) == len(allowed)+len(own), "%d functions, want %d", len(have), len(allowed)+len(own))
 	for _, n := range allowed {
-		if have[n] == nil || all[n] == nil {
-			t.Errorf("sprig has no %s", n)
-		}
+		testenv.Check(t, have[n] != nil && all[n] != nil, "sprig has no %s", n)
 	}
 	ok := append(slices.Clone(allowed), "eq", "ne", "not", "and", "or", "xml", "word", "md")
 	for _, tm := range templates.Templates() {
@@ -36,20 +32,15 @@ func TestFunctions(t *testing.T) {
 		eachNode(tm.Tree.Root, func(n parse.Node) {
 			if f, is := n.(*parse.IdentifierNode); is {
 				used[f.Ident] = true
-				if !slices.Contains(ok, f.Ident) {
-					t.Errorf("%s uses %s", tm.Name(), f.Ident)
-				}
+				testenv.Check(t, slices.Contains(ok, f.Ident), "%s uses %s", tm.Name(), f.Ident)
 			}
 		})
 	}
 	for n := range have {
-		if !used[n] {
-			t.Errorf("no template uses %s", n)
-		}
+		testenv.Check(t, used[n], "no template uses %s", n)
 	}
-	if _, err := template.New("").Funcs(funcs()).Parse(`{{add 1 2}}`); err == nil {
-		t.Error("a function outside the list is known")
-	}
+	testenv.Check(t, testenv.Err(template.New("").Funcs(funcs()).Parse(`{{add 1 2}}`)) != nil,
+		"a function outside the list is known")
 }
 
 // eachNode visits a template's tree.
@@ -100,9 +91,7 @@ func eachNode(n parse.Node, f func(parse.Node)) {
 // TestMissingKey: a view without a field that a template prints is an error,
 // not an empty text.
 func TestMissingKey(t *testing.T) {
-	if _, err := render("model.h.tmpl", map[string]any{"Prefix": "x"}); err == nil {
-		t.Error("no error")
-	}
+	testenv.Check(t, testenv.Err(render("model.h.tmpl", map[string]any{"Prefix": "x"})) != nil, "no error")
 }
 
 func TestTidy(t *testing.T) {

@@ -186,9 +186,8 @@ func (s *sample) printed(t *testing.T, file string) string {
 		sourcesBelow(t, s.dir), []string{"-lm"})
 	run(t, s.dir, testenv.Tool(t, "cc", "gcc"), args...)
 	out := run(t, s.dir, exe)
-	if !strings.Contains(out, ":") || !sameNumbers(out, s.zeros) {
-		t.Fatalf("the sample prints %q, want %q", out, s.zeros)
-	}
+	testenv.Require(t, strings.Contains(out, ":") && sameNumbers(out, s.zeros), "the sample prints %q, want %q", out,
+		s.zeros)
 	return out
 }
 
@@ -247,9 +246,7 @@ func consumer(t *testing.T, name, dir, work string) string {
 	}
 	if name == "everything" {
 		for _, f := range []string{"_preprocess.h", "_postprocess.h", "_stage.h", "_weights.h"} {
-			if !strings.Contains(includes, f) {
-				t.Errorf("no header %s in %s", f, includes)
-			}
+			testenv.Check(t, strings.Contains(includes, f), "no header %s in %s", f, includes)
 		}
 		asks = "if(NOT EXISTS \"${everything_WEIGHTS_FILE}\" OR\n" +
 			"   NOT EXISTS \"${everything_LINKER_DIR}/everything_sections.ld\")\n" +
@@ -273,9 +270,7 @@ func consumer(t *testing.T, name, dir, work string) string {
 func namesIn(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("%s: %q, %v", pattern, found, err)
-	}
+	testenv.Require(t, err == nil && len(found) != 0, "%s: %q, %v", pattern, found, err)
 	for i, f := range found {
 		found[i] = filepath.Base(f)
 	}
@@ -312,12 +307,8 @@ func TestRust(t *testing.T) {
 			}
 			cargo(t, dir, home, "test", "--offline", "--quiet", "--test", "runs")
 			got := cargo(t, dir, home, "run", "--offline", "--quiet", "--example", "infer")
-			if strings.Contains(got, "warning") {
-				t.Error(got)
-			}
-			if !sameNumbers(got, want) {
-				t.Errorf("the example prints %q, want %q", got, want)
-			}
+			testenv.Check(t, !strings.Contains(got, "warning"), "%v", got)
+			testenv.Check(t, sameNumbers(got, want), "the example prints %q, want %q", got, want)
 		})
 	}
 }
@@ -352,9 +343,7 @@ func TestPlatformIO(t *testing.T) {
 			}
 			b := testenv.Must(os.ReadFile(filepath.Join(dir, "library.json")))(t)
 			testenv.OK(t, json.Unmarshal(b, &l))
-			if l.Name != s.name || l.License == "" || l.Version == "" || len(l.Examples) != 1 {
-				t.Errorf("%+v", l)
-			}
+			testenv.Check(t, l.Name == s.name && l.License != "" && l.Version != "" && len(l.Examples) == 1, "%+v", l)
 			args := slices.Concat(l.Build.Flags, s.flags, s.sources)
 			for _, f := range l.Examples[0].Files {
 				if path := filepath.Join(l.Examples[0].Base, f); filepath.Ext(f) == ".c" {
@@ -429,9 +418,8 @@ func TestZephyrSample(t *testing.T) {
 // whenever it is written.
 func TestCsolutionSample(t *testing.T) {
 	for name, s := range sampleFolders(t, "cmsis-pack", "cmake-package") {
-		if a, b := s.printed(t, "samples/cmake/main.c"), s.printed(t, "samples/csolution/main.c"); a != b {
-			t.Errorf("%s: %q, want %q", name, b, a)
-		}
+		a, b := s.printed(t, "samples/cmake/main.c"), s.printed(t, "samples/csolution/main.c")
+		testenv.Check(t, a == b, "%s: %q, want %q", name, b, a)
 	}
 	pack := func() string {
 		m := find(t, "quantised")
@@ -439,7 +427,6 @@ func TestCsolutionSample(t *testing.T) {
 			Board: "host", Version: "1.2.3"}
 		return m.generate(t).file("nncc.quantised.1.2.3.pack")
 	}
-	if a, b := pack(), pack(); a == "" || a != b {
-		t.Errorf("two packs of %d and %d bytes are not the same", len(a), len(b))
-	}
+	a, b := pack(), pack()
+	testenv.Check(t, a != "" && a == b, "two packs of %d and %d bytes are not the same", len(a), len(b))
 }

@@ -55,9 +55,8 @@ func TestStoresAreKept(t *testing.T) {
 			bare := strings.ReplaceAll(m.file("widen.c"), "#pragma GCC optimize", "//")
 			testenv.OK(t, os.WriteFile(filepath.Join(dir, "bare.c"), []byte(bare), 0o644))
 			for _, flags := range [][]string{{"-mcpu=cortex-m0plus", "-O2"}, {"-mcpu=cortex-m4", "-Os"}} {
-				if n := nullStores(t, dir, "widen.c", flags...); n != 0 {
-					t.Errorf("%s to %s, %v: GCC drops %d stores", from.c, to.c, flags, n)
-				}
+				testenv.Equal(t, nullStores(t, dir, "widen.c", flags...), 0, "%s to %s, %v: GCC drops stores", from.c,
+					to.c, flags)
 				if dropped == 0 {
 					dropped = nullStores(t, dir, "bare.c", flags...)
 				}

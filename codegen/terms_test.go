@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -17,16 +18,12 @@ func TestTerms(t *testing.T) {
 		m.opt.Projects = codegen.Projects()
 		m.generate(t)
 		constants := checkTerms(t, m)
-		if !strings.Contains(m.file("NOTICE"), spdx.Model+")") {
-			t.Errorf("%s: NOTICE does not speak of weights", m.prefix)
-		}
-		if m.file(m.prefix+"_weights.c") != "" && constants == 0 {
-			t.Errorf("%s: no file has the model's terms", m.prefix)
-		}
+		testenv.Check(t, strings.Contains(m.file("NOTICE"), spdx.Model+")"), "%s: NOTICE does not speak of weights",
+			m.prefix)
+		testenv.Check(t, m.file(m.prefix+"_weights.c") == "" || constants != 0, "%s: no file has the model's terms",
+			m.prefix)
 		for _, licence := range []string{"Apache-2.0", "MIT No Attribution", spdx.Model} {
-			if !strings.Contains(m.file("LICENSE"), licence) {
-				t.Errorf("%s: LICENSE lacks %s", m.prefix, licence)
-			}
+			testenv.Check(t, strings.Contains(m.file("LICENSE"), licence), "%s: LICENSE lacks %s", m.prefix, licence)
 		}
 	}
 }

@@ -58,14 +58,12 @@ func TestBind(t *testing.T) {
 	dir := t.TempDir()
 	m := layered("one", "1,2,3,4,5,6,7,8", 0.25, 4).generate(t)
 	other := layered("two", "9,-8,7,-6,5,-4,3,-2", 0.125, -7).generate(t)
-	if m.info.Layout == "" || m.info.Layout != other.info.Layout {
-		t.Fatalf("two trainings of a network have the layouts %q and %q", m.info.Layout, other.info.Layout)
-	}
+	testenv.Require(t, m.info.Layout != "" && m.info.Layout == other.info.Layout,
+		"two trainings of a network have the layouts %q and %q", m.info.Layout, other.info.Layout)
 	strange := layered("three", "1,2,3,4,5,6,7,8", 0.25, 4)
 	strange.src = strings.ReplaceAll(strange.src, "[1,", "[3,")
-	if strange.generate(t).info.Layout == m.info.Layout {
-		t.Error("a network of another shape has the same layout")
-	}
+	testenv.Check(t, strange.generate(t).info.Layout != m.info.Layout,
+		"a network of another shape has the same layout")
 	file := []byte(m.file("one_weights.bin"))
 	word := func(at int, v uint32) func([]byte) {
 		return func(b []byte) { binary.LittleEndian.PutUint32(b[at:], v) }
@@ -133,9 +131,8 @@ func TestBind(t *testing.T) {
 		includes, []string{"main.c"}, sources([]*model{m}, false), sources([]*model{m}, true),
 		[]string{"-lm", "-o", "run"})
 	run(t, dir, cc, args...)
-	if out, err := try(dir, "./run"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	out, err := try(dir, "./run")
+	testenv.Check(t, err == nil, "%v: %s", err, out)
 }
 
 // TestLayoutCovers: the digest of a layout is another one for everything in the code that
@@ -154,9 +151,7 @@ func TestLayoutCovers(t *testing.T) {
 	}
 	replaced := func(old, with string) func(m *model) {
 		return func(m *model) {
-			if !strings.Contains(m.src, old) {
-				t.Fatalf("no %q", old)
-			}
+			testenv.Require(t, strings.Contains(m.src, old), "no %q", old)
 			m.src = strings.ReplaceAll(m.src, old, with)
 		}
 	}
@@ -224,9 +219,8 @@ func TestLayoutCovers(t *testing.T) {
 		{"how many classes", nothing, classes(func(c *postprocess.Classes) { c.Top = 3 }), false},
 		{"the output that classes are of", two("y"), two("z"), false},
 	} {
-		if a, b := layout(c.a), layout(c.b); a == "" || (a == b) != c.same {
-			t.Errorf("another one of %s: layouts %.8s and %.8s", c.name, a, b)
-		}
+		a, b := layout(c.a), layout(c.b)
+		testenv.Check(t, a != "" && (a == b) == c.same, "another one of %s: layouts %.8s and %.8s", c.name, a, b)
 	}
 }
 
@@ -254,13 +248,9 @@ func TestLayoutOfCopies(t *testing.T) {
 	for _, i := range used {
 		for how, l := range map[string]string{"staged": layout([]int{i}, nil), "fetched": layout(nil, []int{i})} {
 			what := fmt.Sprintf("constant %d %s", i, how)
-			if other := seen[l]; other != "" {
-				t.Errorf("%s and %s: the same layout", what, other)
-			}
+			testenv.Equal(t, seen[l], "", "%s and : the same layout", what)
 			seen[l] = what
 		}
 	}
-	if len(seen) < 4 {
-		t.Errorf("%d layouts", len(seen))
-	}
+	testenv.Check(t, len(seen) >= 4, "%d layouts", len(seen))
 }

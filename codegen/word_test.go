@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // TestMakeWord: make and the shell hand a flag over as it is, whatever stands in
@@ -34,10 +35,7 @@ func TestMakeWord(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	var list []string
-	for _, w := range words {
-		list = append(list, makeWord(w))
-	}
+	list := lists.Map(words, makeWord)
 	show := filepath.Join(dir, "show args")
 	testenv.OK(t, os.WriteFile(show, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > got\n"), 0o755))
 	text := "CC = " + makeWord(show) + "\nCFLAGS ?= " + strings.Join(list, " ") +
@@ -50,10 +48,7 @@ func TestMakeWord(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, out, text)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "got"))
-	if want := strings.Join(words, "\n") + "\n"; err != nil || string(got) != want {
-		t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
-		t.Error("a command in a flag was run")
-	}
+	want := strings.Join(words, "\n") + "\n"
+	testenv.Check(t, err == nil && string(got) == want, "%v: got\n%s\nwant\n%s", err, got, want)
+	testenv.Check(t, testenv.Err(os.Stat(filepath.Join(dir, "pwned"))) != nil, "a command in a flag was run")
 }

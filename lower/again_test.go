@@ -65,9 +65,8 @@ func TestReadAgain(t *testing.T) {
 			}
 			in := irtest.Inputs(was.Reference, seed)
 			a, b := irtest.Run(t, was.Reference, in), irtest.Run(t, now.Reference, in)
-			if !slices.EqualFunc(a, b, tensor.Equal) {
-				t.Errorf("%s, seed %d: other results\n%s", target.name, seed, g)
-			}
+			testenv.Check(t, slices.EqualFunc(a, b, tensor.Equal), "%s, seed %d: other results\n%s", target.name,
+				seed, g)
 		}
 	}
 }

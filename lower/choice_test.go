@@ -87,9 +87,8 @@ func TestSelection(t *testing.T) {
 		got[goal] = result{n, bytes}
 		want := map[option.Optimize][]int{option.Speed: {0, 0, 0, 0}, option.Balanced: {0, 1, 1, 1},
 			option.Size: {1, 1, 1, 1}}[goal]
-		if !slices.Equal(w.chosen, want) {
-			t.Errorf("--optimize %s takes %v, want %v (%v)", goal, w.chosen, want, got[goal])
-		}
+		testenv.Check(t, slices.Equal(w.chosen, want), "--optimize %s takes %v, want %v (%v)", goal, w.chosen, want,
+			got[goal])
 	}
 	if !(got[option.Size].bytes <= got[option.Balanced].bytes &&
 		got[option.Balanced].bytes <= got[option.Speed].bytes) {

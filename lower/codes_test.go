@@ -26,9 +26,7 @@ func TestCodes(t *testing.T) {
 	now := codes(t)
 	data := testenv.Must(os.ReadFile(codesFile))(t)
 	listed := strings.Split(strings.TrimSpace(string(data)), "\n")
-	if len(listed) < 150 {
-		t.Fatalf("%s lists %d codes", codesFile, len(listed))
-	}
+	testenv.Require(t, len(listed) >= 150, "%s lists %d codes", codesFile, len(listed))
 	for _, line := range listed {
 		c, retired := strings.CutSuffix(line, " retired")
 		switch {
@@ -51,9 +49,8 @@ func codes(t *testing.T) map[string]bool {
 	for _, k := range lower.AllKernels() {
 		of := map[string]bool{}
 		for _, r := range k.Rules {
-			if of[r.Code] || r.Doc == "" || !codeForm.MatchString(r.Code) {
-				t.Errorf("%s: the code %q of %q is there twice, or not in capitals and digits", k.Name, r.Code, r.Doc)
-			}
+			testenv.Check(t, !of[r.Code] && r.Doc != "" && codeForm.MatchString(r.Code),
+				"%s: the code %q of %q is there twice, or not in capitals and digits", k.Name, r.Code, r.Doc)
 			of[r.Code], now[r.Code] = true, true
 		}
 	}

@@ -84,9 +84,7 @@ func settings(t *testing.T, g *ir.Graph, comment string) (stages []string, o low
 		}
 	}
 	at := slices.IndexFunc(targets(), func(x target) bool { return x.name == set["target"] })
-	if at < 0 || len(stages) == 0 {
-		t.Fatalf("no target %s, or no stages", set["target"])
-	}
+	testenv.Require(t, at >= 0 && len(stages) != 0, "no target %s, or no stages", set["target"])
 	o = targets()[at].options(g)
 	for k, v := range set {
 		switch k {
@@ -159,8 +157,6 @@ func TestGoldensCoverTheTable(t *testing.T) {
 func word[T option.Enum](t *testing.T, w string) T {
 	t.Helper()
 	v, err := option.Parse[T](w)
-	if err != nil {
-		t.Fatalf("%s: %v", w, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", w, err)
 	return v
 }

@@ -26,15 +26,11 @@ func TestOffloadKeepsResults(t *testing.T) {
 		irtest.Verify(t, g)
 		for i, s := range segs {
 			irtest.Verify(t, s.Body[0])
-			if id := ir.AttrsOf[op.SegmentAttrs](s).Id; id != i {
-				t.Errorf("seed %d: segment %d is called %d", seed, i, id)
-			}
+			testenv.Equal(t, ir.AttrsOf[op.SegmentAttrs](s).Id, i, "seed %d: segment is called", seed)
 		}
 		got := testenv.Must(interp.Run(g, in, nil))(t)
 		for i := range want {
-			if !tensor.Equal(want[i], got[i]) {
-				t.Fatalf("seed %d: output %d differs", seed, i)
-			}
+			testenv.Require(t, tensor.Equal(want[i], got[i]), "seed %d: output %d differs", seed, i)
 		}
 	}
 }

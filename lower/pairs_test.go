@@ -118,11 +118,9 @@ func TestPairsAreNoBarrier(t *testing.T) {
 		for _, name := range off {
 			o.Off[name] = true
 		}
-		r, err := lower.Run(g, o)
-		testenv.OK(t, err)
+		r := testenv.Must(lower.Run(g, o))(t)
 		x[0] = ir.QuantiseEven(x[0], r.Reference.In[0].Type)
-		y, err := interp.Run(r.Reference, x, nil)
-		testenv.OK(t, err)
+		y := testenv.Must(interp.Run(r.Reference, x, nil))(t)
 		f, err := fidelity.New(r.Model, r.Graph, fidelity.Options{Slack: r.Slack()})
 		testenv.OK(t, err)
 		_, err = f.Case(x)
@@ -148,13 +146,10 @@ func TestPairsAreNoBarrier(t *testing.T) {
 						irtest.Diff(got, want), ref)
 				}
 				for _, name := range strings.Fields(c.gone) {
-					if irtest.Count(a, name) > 0 {
-						t.Errorf("%s is left:\n%s", name, a)
-					}
+					testenv.Check(t, irtest.Count(a, name) <= 0, "%s is left:\n%s", name, a)
 				}
-				if len(a.Nodes) > len(b.Nodes) {
-					t.Errorf("%d steps with the pairs, %d without:\n%s\n%s", len(a.Nodes), len(b.Nodes), a, b)
-				}
+				testenv.Check(t, len(a.Nodes) <= len(b.Nodes), "%d steps with the pairs, %d without:\n%s\n%s",
+					len(a.Nodes), len(b.Nodes), a, b)
 			})
 		}
 	}

@@ -93,9 +93,8 @@ func TestPropose(t *testing.T) {
 	for _, share := range []float64{0.1, 0.2, 0.25} {
 		least := narrow.Reached + share*(wide.Reached-narrow.Reached)
 		p := propose(least)
-		if !p.Met || p.Mixed.Reached < least || len(p.Layers) == 0 {
-			t.Errorf("%.1f dB are wanted, and %+v is proposed", least, p)
-		}
+		testenv.Check(t, p.Met && !(p.Mixed.Reached < least) && len(p.Layers) != 0,
+			"%.1f dB are wanted, and %+v is proposed", least, p)
 		if p.Mixed.Instructions >= wide.Instructions || p.Mixed.Instructions < before {
 			t.Errorf("%.1f dB take %.0f instructions, less takes %.0f, int16x8 throughout %.0f", least,
 				p.Mixed.Instructions, before, wide.Instructions)
@@ -126,13 +125,10 @@ func TestMixIsItsProgram(t *testing.T) {
 		Quant:  quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs", BiasCorrection: true}}
 	p := testenv.Must(lower.Propose(g, o, goal))(t)
 	const whole = 4 // int8, int16x8, float32, and one in which all neighbours differ
-	if len(programs) <= whole || len(p.Layers) == 0 {
-		t.Fatalf("%d programs, %+v: the goal asks for no mix", len(programs), p)
-	}
+	testenv.Require(t, len(programs) > whole && len(p.Layers) != 0, "%d programs, %+v: the goal asks for no mix",
+		len(programs), p)
 	for _, db := range programs[whole:] {
-		if !mixes[db] {
-			t.Errorf("a program reaches %.3f dB, and no mix was measured to", db)
-		}
+		testenv.Check(t, mixes[db], "a program reaches %.3f dB, and no mix was measured to", db)
 	}
 }
 

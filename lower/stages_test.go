@@ -100,16 +100,12 @@ func TestEveryStage(t *testing.T) {
 			o := target.options(g)
 			o.Observe = b.Observe
 			_, err := lower.Run(g, o)
-			if err != nil && !unsupportedHere(err) {
-				t.Errorf("%s, seed %d: %v", target.name, seed, err)
-			}
+			testenv.Check(t, err == nil || unsupportedHere(err), "%s, seed %d: %v", target.name, seed, err)
 			for _, c := range b.Stages {
 				ran[c.Stage]++
 			}
-			if c := b.Guilty(); c != nil {
-				t.Errorf("%s, seed %d: %s changed %s by %g, allowed is %s: %s", target.name, seed, c.Step,
-					c.Output, c.Difference, c.Allowed, c.Error)
-			}
+			c := b.Guilty()
+			testenv.Check(t, c == nil, "%s, seed %d: guilty is %+v", target.name, seed, c)
 		}
 	}
 	t.Log(ran)
@@ -120,18 +116,12 @@ func TestEveryStage(t *testing.T) {
 func TestTableOrder(t *testing.T) {
 	seen, established := map[string]bool{}, map[*lower.Invariant]bool{}
 	for _, s := range lower.Table {
-		if seen[s.Name] {
-			t.Errorf("two stages are called %s", s.Name)
-		}
+		testenv.Check(t, !seen[s.Name], "two stages are called %s", s.Name)
 		for _, i := range s.Requires {
-			if !established[i] {
-				t.Errorf("%s requires %q, which no stage before it establishes", s.Name, i.Name)
-			}
+			testenv.Check(t, established[i], "%s requires %q, which no stage before it establishes", s.Name, i.Name)
 		}
 		for _, o := range s.After {
-			if !seen[o.Stage] || o.Why == "" {
-				t.Errorf("%s stands before %s: %s", s.Name, o.Stage, o.Why)
-			}
+			testenv.Check(t, seen[o.Stage] && o.Why != "", "%s stands before %s: %s", s.Name, o.Stage, o.Why)
 		}
 		if s.Doc == "" || strings.HasSuffix(s.Doc, ".") || s.Numerics == pass.Lossy != (s.LeastSQNR > 0) {
 			t.Errorf("%s: doc %q, %s with %g dB", s.Name, s.Doc, s.Numerics, s.LeastSQNR)
@@ -180,9 +170,8 @@ func TestBisectNamesTheStage(t *testing.T) {
 			if _, err := lower.Run(g, o); err != nil {
 				t.Log(err) // a wrong graph may have no kernels
 			}
-			if c := b.Guilty(); c == nil || c.Stage != name {
-				t.Errorf("found %+v, want %s", c, name)
-			}
+			c := b.Guilty()
+			testenv.Check(t, c != nil && c.Stage == name, "found %+v, want %s", c, name)
 		})
 	}
 }
@@ -217,9 +206,7 @@ func TestOff(t *testing.T) {
 		o := targets()[0].options(g)
 		o.Off = map[string]bool{s.Name: true}
 		o.Observe = func(st lower.Step) error {
-			if st.Stage.Name == s.Name {
-				t.Errorf("%s ran", s.Name)
-			}
+			testenv.Check(t, st.Stage.Name != s.Name, "%s ran", s.Name)
 			return nil
 		}
 		_, err := lower.Run(g, o)
@@ -230,9 +217,8 @@ func TestOff(t *testing.T) {
 	o := targets()[0].options(g)
 	last := ""
 	o.StopAfter, o.Observe = "integer", func(st lower.Step) error { last = st.Stage.Name; return nil }
-	if r, err := lower.Run(g, o); err != nil || last != "integer" || r.Program != nil {
-		t.Errorf("stopped after %s: %v", last, err)
-	}
+	r, err := lower.Run(g, o)
+	testenv.Check(t, err == nil && last == "integer" && r.Program == nil, "stopped after %s: %v", last, err)
 	o.StopAfter = "4d"
 	testenv.Refused(t, testenv.Err(lower.Run(irtest.GenFloat(1), o)), "it runs with: ")
 }
@@ -267,8 +253,7 @@ func TestSearches(t *testing.T) {
 				t.Errorf("with options for %q the search %s runs: %v", name, x.Name, x.Applies(f))
 			}
 		}
-		if times["calibrate"] != 1 || name != "arena" && times["lowering"] > 1 {
-			t.Errorf("with options for %q stages were shown %v", name, times)
-		}
+		testenv.Check(t, times["calibrate"] == 1 && (name == "arena" || times["lowering"] <= 1),
+			"with options for %q stages were shown %v", name, times)
 	}
 }

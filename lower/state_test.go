@@ -35,7 +35,6 @@ func TestFloatIntoQuantisedState(t *testing.T) {
 	o.StateBindings = []state.Binding{{Out: "h_out", In: "h"}}
 	r := testenv.Must(lower.Run(g, o))(t)
 	in, out := r.States[0].In.Type, r.States[0].Out.Type
-	if !in.Quantised() || out.DType != in.DType || !out.Quant.Equal(in.Quant) {
-		t.Errorf("the state is %s, made as %s", in, out)
-	}
+	testenv.Check(t, in.Quantised() && out.DType == in.DType && out.Quant.Equal(in.Quant),
+		"the state is %s, made as %s", in, out)
 }

@@ -47,13 +47,10 @@ func TestStaticScales(t *testing.T) {
 }`, c.x, c.weights, c.weights[:2], c.layer, scale, other)
 				g := irtest.Parse(t, text)
 				static := g.Clone()
-				if _, err := legal.StaticScales(&pass.Ctx{}, static); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, testenv.Err(legal.StaticScales(&pass.Ctx{}, static)))
 				in := irtest.Inputs(g, 1)
-				if db := interp.SQNR(irtest.Run(t, static, in)[0], irtest.Run(t, g, in)[0]); db < 30 {
-					t.Errorf("%s: %.1f dB", text, db)
-				}
+				db := interp.SQNR(irtest.Run(t, static, in)[0], irtest.Run(t, g, in)[0])
+				testenv.Check(t, !(db < 30), "%s: %.1f dB", text, db)
 				for _, o := range []struct {
 					precision option.Precision
 					source    string

@@ -28,9 +28,7 @@ func TestOtherFloatStages(t *testing.T) {
 			}
 		}
 	}
-	if ran["single"] == 0 || ran["model-types"] == 0 {
-		t.Errorf("stages that ran: %v", ran)
-	}
+	testenv.Check(t, ran["single"] != 0 && ran["model-types"] != 0, "stages that ran: %v", ran)
 }
 
 // TestRecurrentStages does so with state, whose ends have the quantisations
@@ -72,18 +70,14 @@ func within(t *testing.T, what string, g *ir.Graph, o lower.Options, seed uint64
 		return b.Observe(s)
 	}
 	_, err := lower.Run(g, o)
-	if err != nil && !unsupportedHere(err) {
-		t.Errorf("%s, seed %d: %v", what, seed, err)
-	}
+	testenv.Check(t, err == nil || unsupportedHere(err), "%s, seed %d: %v", what, seed, err)
 	for _, c := range b.Stages {
 		if c.Skipped == "" {
 			ran[c.Stage]++
 		}
 	}
-	if c := b.Guilty(); c != nil {
-		t.Errorf("%s, seed %d: %s changed %s by %g, allowed is %s: %s", what, seed, c.Step, c.Output,
-			c.Difference, c.Allowed, c.Error)
-	}
+	c := b.Guilty()
+	testenv.Check(t, c == nil, "%s, seed %d: guilty is %+v", what, seed, c)
 }
 
 // recurrent adds state to a random network: the input h is added to a value in
@@ -159,14 +153,11 @@ func TestStreamStage(t *testing.T) {
 				return nil
 			}
 			o.StopAfter = "stream"
-			if _, err := lower.Run(g, o); err != nil && before == nil {
-				t.Errorf("%s, seed %d: %v", target.name, seed, err)
-			}
+			_, err := lower.Run(g, o)
+			testenv.Check(t, err == nil || before != nil, "%s, seed %d: %v", target.name, seed, err)
 		}
 	}
-	if streamed < 10 {
-		t.Errorf("%d networks stream", streamed)
-	}
+	testenv.Check(t, streamed >= 10, "%d networks stream", streamed)
 }
 
 // sameSteps feeds two forms of a network the same frames.
@@ -175,17 +166,12 @@ func sameSteps(t *testing.T, what string, windows, frames *state.Runner, seed ui
 	for k := range 6 {
 		in := irtest.Inputs(&ir.Graph{In: frames.Inputs()}, seed*100+uint64(k))
 		want, err := windows.Step(in)
-		if err != nil {
-			t.Fatalf("%s, seed %d: %v", what, seed, err)
-		}
+		testenv.Require(t, err == nil, "%s, seed %d: %v", what, seed, err)
 		got, err := frames.Step(in)
-		if err != nil {
-			t.Fatalf("%s, seed %d: %v", what, seed, err)
-		}
+		testenv.Require(t, err == nil, "%s, seed %d: %v", what, seed, err)
 		for i, w := range want {
-			if !tensor.Equal(got[i], w) {
-				t.Errorf("%s, seed %d, step %d: output %d is not that of the window", what, seed, k, i)
-			}
+			testenv.Check(t, tensor.Equal(got[i], w), "%s, seed %d, step %d: output %d is not that of the window",
+				what, seed, k, i)
 		}
 	}
 }

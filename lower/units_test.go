@@ -79,16 +79,13 @@ func TestMixedUnits(t *testing.T) {
 		}
 		samples := readings(r, mean, unit)
 		o.Precision, o.Quant.Samples = option.Int8, samples[:30]
-		res, err := lower.Run(g.Clone(), o)
-		testenv.OK(t, err)
+		res := testenv.Must(lower.Run(g.Clone(), o))(t)
 		x, y := res.Whole.In[0].Type, res.Whole.Out[0].Type
-		if x.DType.IsFloat() != o.FloatIO || y.DType.IsFloat() != o.FloatIO {
-			t.Errorf("%s: the input is %s, the output %s", target.name, x, y)
-		}
+		testenv.Check(t, x.DType.IsFloat() == o.FloatIO && y.DType.IsFloat() == o.FloatIO,
+			"%s: the input is %s, the output %s", target.name, x, y)
 		for _, n := range res.Graph.Nodes {
-			if n.Op == op.BitCast && o.Accel != nil && !res.IsBoundaryOp(n) {
-				t.Errorf("%s: %s counts as a layer outside the accelerator", target.name, n.Name)
-			}
+			testenv.Check(t, n.Op != op.BitCast || o.Accel == nil || res.IsBoundaryOp(n),
+				"%s: %s counts as a layer outside the accelerator", target.name, n.Name)
 		}
 		var want, got [4][]float64
 		for _, s := range samples[30:] {
@@ -105,9 +102,8 @@ func TestMixedUnits(t *testing.T) {
 			}
 		}
 		for k := range want {
-			if db := ratioOf(want[k], got[k]); !(db > 5) {
-				t.Errorf("%s: output %d has %.1f dB", target.name, k, db)
-			}
+			db := ratioOf(want[k], got[k])
+			testenv.Check(t, db > 5, "%s: output %d has %.1f dB", target.name, k, db)
 		}
 	}
 }

@@ -29,9 +29,7 @@ func TestStaticAnalysis(t *testing.T) {
 	testenv.OK(t, WriteTree(dir))
 	t.Chdir(dir)
 	sources, err := filepath.Glob("src/*/*.c")
-	if err != nil || len(sources) == 0 {
-		t.Fatalf("no sources (%v)", err)
-	}
+	testenv.Require(t, err == nil && len(sources) != 0, "no sources (%v)", err)
 	if !testenv.Long() {
 		var sample []string
 		for i := 0; i < len(sources); i += len(sources)/6 + 1 {
@@ -59,9 +57,7 @@ func TestStaticAnalysis(t *testing.T) {
 			for files := range slices.Chunk(sources, tool.files) {
 				args := slices.Concat(tool.args, include, files)
 				out, err := exec.Command(tool.program, args...).CombinedOutput()
-				if err != nil || len(out) > 0 {
-					t.Errorf("%v\n%s", err, out)
-				}
+				testenv.Check(t, err == nil && len(out) <= 0, "%v\n%s", err, out)
 			}
 		})
 	}

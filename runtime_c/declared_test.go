@@ -21,10 +21,6 @@ func TestParameters(t *testing.T) {
 	want := []Parameter{{"const nncc_helium_matmul_params *", "p"}, {"const int8_t *", "x"},
 		{"const int8_t *", "packed"}, {"int8_t *", "y"}, {"int32_t", "rows"}}
 	testenv.Same(t, x.Parameters("nncc_helium_matmul_k1_s8"), want)
-	if !want[1].ReadsOnly() || want[3].ReadsOnly() || want[4].ReadsOnly() {
-		t.Error("ReadsOnly")
-	}
-	if x.Parameters("none") != nil {
-		t.Error("parameters of a function that is not there")
-	}
+	testenv.Check(t, want[1].ReadsOnly() && !want[3].ReadsOnly() && !want[4].ReadsOnly(), "ReadsOnly")
+	testenv.Check(t, x.Parameters("none") == nil, "parameters of a function that is not there")
 }

@@ -12,16 +12,13 @@ import (
 	"testing/fstest"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 func paths(t *testing.T, names ...string) []string {
 	t.Helper()
 	files := testenv.Must(Files(names...))(t)
-	var out []string
-	for _, f := range files {
-		out = append(out, f.Path)
-	}
-	return out
+	return lists.Map(files, func(f File) string { return f.Path })
 }
 
 func TestFilesOfOneFunction(t *testing.T) {
@@ -29,9 +26,8 @@ func TestFilesOfOneFunction(t *testing.T) {
 		"cmsis_nn/arm_nn_types.h", "cmsis_nn/arm_nnfunctions.h", "cmsis_nn/nncc_cmsis.h",
 		"cmsis_nn/nncc_cmsis_dot4.c", "cmsis_nn/nncc_cmsis_store.c", "nncc.h",
 		"nncc_isa.h", "nncc_model.h", "nncc_simd32.h"}
-	if got := paths(t, "arm_convolve_wrapper_s8"); !slices.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
+	got := paths(t, "arm_convolve_wrapper_s8")
+	testenv.Check(t, slices.Equal(got, want), "got %v\nwant %v", got, want)
 	if got := paths(t, "arm_lstm_unidirectional_s8"); !slices.Contains(got, "cmsis_nn/arm_nn_activation_s16.c") {
 		t.Errorf("the LSTM lacks its activation: %v", got)
 	}
@@ -54,9 +50,7 @@ func TestPublicFunctionsHaveSources(t *testing.T) {
 			testenv.Equal(t, x.defines[tok], "cmsis_nn/"+tok+".c", "%s is defined in", tok)
 		}
 	}
-	if n < 40 {
-		t.Errorf("only %d prototypes found", n)
-	}
+	testenv.Check(t, n >= 40, "only %d prototypes found", n)
 }
 
 func TestScan(t *testing.T) {
@@ -88,14 +82,10 @@ void second(void) { if (1) { first(0); } }
 	var used []string
 	uses(text, false, func(t string) { used = append(used, t) })
 	for _, u := range []string{"other", "helper", "macro_use", "and_more"} {
-		if !slices.Contains(used, u) {
-			t.Errorf("%s is not seen as used", u)
-		}
+		testenv.Check(t, slices.Contains(used, u), "%s is not seen as used", u)
 	}
 	for _, u := range []string{"not_called", "not_called_either", "quoted"} {
-		if slices.Contains(used, u) {
-			t.Errorf("%s is seen as used", u)
-		}
+		testenv.Check(t, !slices.Contains(used, u), "%s is seen as used", u)
 	}
 }
 
@@ -107,9 +97,7 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 		"src/nncc/c.c":     {Data: []byte("void c(void) { }\n")},
 	}))(t)
 	files, err := x.Files("a")
-	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
-		t.Errorf("got %v, %v", files, err)
-	}
+	testenv.Check(t, err == nil && len(files) == 3 && files[1].Path == "c.c", "got %v, %v", files, err)
 	if _, err := NewLibrary(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")},
 		"src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
 		t.Error("two definitions of one function pass")
@@ -158,9 +146,8 @@ func TestClosuresLink(t *testing.T) {
 		}
 		for _, p := range paths(t, fn) {
 			for _, u := range undefined[p] {
-				if !have[u] && !slices.Contains(libc, u) {
-					t.Errorf("the files of %s lack %s, which %s needs", fn, u, p)
-				}
+				testenv.Check(t, have[u] || slices.Contains(libc, u), "the files of %s lack %s, which %s needs", fn,
+					u, p)
 			}
 		}
 	}
@@ -205,9 +192,8 @@ func TestNoWarnings(t *testing.T) {
 			cmd := exec.Command(testenv.Tool(t, c.require, c.name),
 				slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
 			cmd.Dir = dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			testenv.Check(t, err == nil, "%v\n%s", err, out)
 		})
 	}
 }

@@ -25,9 +25,7 @@ func TestFused(t *testing.T) {
 	dir := t.TempDir()
 	testenv.OK(t, WriteTree(dir))
 	files, err := filepath.Glob(filepath.Join(dir, "src", "nncc", "*.c"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no sources: %v", err)
-	}
+	testenv.Require(t, err == nil && len(files) != 0, "no sources: %v", err)
 	var unit strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&unit, "#include %q\n", filepath.Base(f))
@@ -59,9 +57,7 @@ func TestFused(t *testing.T) {
 					t.Errorf("instruction %s in %s: contraction is on", m, in)
 				}
 			}
-			if meant == 0 {
-				t.Error("no function has a fused multiply-add")
-			}
+			testenv.Check(t, meant != 0, "no function has a fused multiply-add")
 		})
 	}
 }

@@ -32,14 +32,12 @@ func TestHeaders(t *testing.T) {
 	for _, h := range headers {
 		b := testenv.Must(fs.ReadFile(sources, h))(t)
 		text := string(b)
-		if n := strings.Count(text, "\n"); n > 600 {
-			t.Errorf("%s has %d lines", h, n)
-		}
+		n := strings.Count(text, "\n")
+		testenv.Check(t, n <= 600, "%s has %d lines", h, n)
 		comments := block.FindAllString(text, 2)
 		head := strings.Join(comments, " ")
-		if kernelsLine.MatchString(text) && !source.MatchString(head) {
-			t.Errorf("%s: its first comment does not say where the rules of the kernels are from", h)
-		}
+		testenv.Check(t, !kernelsLine.MatchString(text) || source.MatchString(head),
+			"%s: its first comment does not say where the rules of the kernels are from", h)
 		section, last := "", 0
 		for _, m := range kernelsLine.FindAllStringSubmatchIndex(text, -1) {
 			if between := text[last:m[0]]; strings.TrimSpace(between) != "" {
@@ -51,15 +49,12 @@ func TestHeaders(t *testing.T) {
 			if refers.MatchString(section) {
 				words = text[:m[0]]
 			}
-			if len(strings.Fields(section)) < 5 {
-				t.Errorf("%s: %s has no comment", h, group)
-			}
+			testenv.Check(t, len(strings.Fields(section)) >= 5, "%s: %s has no comment", h, group)
 			for _, f := range groups[group] {
 				for _, p := range Shipped().Parameters(f) {
 					named := regexp.MustCompile(`\b` + p.Name + `\b`)
-					if !strings.HasSuffix(p.Type, "_params *") && !named.MatchString(words+head) {
-						t.Errorf("%s: %s: nothing says what %s is", path.Base(h), f, p.Name)
-					}
+					testenv.Check(t, strings.HasSuffix(p.Type, "_params *") || named.MatchString(words+head),
+						"%s: %s: nothing says what %s is", path.Base(h), f, p.Name)
 				}
 			}
 		}

@@ -77,9 +77,7 @@ func TestLoopsAreAsTheManifestSays(t *testing.T) {
 			}
 		}
 	}
-	if loops == 0 {
-		t.Error("no kernel has loops that data ends")
-	}
+	testenv.Check(t, loops != 0, "no kernel has loops that data ends")
 }
 
 // TestByData: what the search finds, and what not.
@@ -94,8 +92,7 @@ func TestByData(t *testing.T) {
 		"switch (k) { case 1: f(); break; default: break; }":  false,
 		"while (n > 0) { n -= 4; } /* while (x[0] != 0) { */": false,
 	} {
-		if got := byData("a.c", text); (got != "") != want {
-			t.Errorf("%s: %q", text, got)
-		}
+		got := byData("a.c", text)
+		testenv.Check(t, (got != "") == want, "%s: %q", text, got)
 	}
 }

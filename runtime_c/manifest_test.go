@@ -18,15 +18,10 @@ func TestManifest(t *testing.T) {
 	rows := map[string]int{}
 	for _, k := range Kernels() {
 		rows[k.Function]++
-		if !regexp.MustCompile(`^(nncc|arm|mla)(_[a-z0-9]+)+$`).MatchString(k.Function) {
-			t.Errorf("%s is no name of a kernel", k.Function)
-		}
-		if k.Doc == "" {
-			t.Errorf("%s: the row does not say what it is", k.Function)
-		}
-		if x.defines[k.Function] == "" {
-			t.Errorf("%s: no source defines it", k.Function)
-		}
+		testenv.Check(t, regexp.MustCompile(`^(nncc|arm|mla)(_[a-z0-9]+)+$`).MatchString(k.Function),
+			"%s is no name of a kernel", k.Function)
+		testenv.Check(t, k.Doc != "", "%s: the row does not say what it is", k.Function)
+		testenv.Check(t, x.defines[k.Function] != "", "%s: no source defines it", k.Function)
 	}
 	declared := regexp.MustCompile(`(?m)^[a-z_]\w* \*?(?:\w+ )?\*?(\w+)\([^;{]*\);`)
 	n := 0
@@ -49,9 +44,7 @@ func TestManifest(t *testing.T) {
 			}
 		}
 	}
-	if n != len(rows) {
-		t.Errorf("%d prototypes, %d rows", n, len(rows))
-	}
+	testenv.Check(t, n == len(rows), "%d prototypes, %d rows", n, len(rows))
 }
 
 // TestExpand: bodies, prototypes and comments come from the rows; what does not
@@ -78,9 +71,7 @@ func TestExpand(t *testing.T) {
 			"int *nncc_b(int a, int b); /* other */\n",
 		"src/nncc/nncc_a2.c": "/* nncc_a2: wide, slow. */\nvoid nncc_a2(int n)\n{\n    work(n, 2);\n}\n",
 	} {
-		if string(got[p]) != want {
-			t.Errorf("%s is\n%s\nwant\n%s", p, got[p], want)
-		}
+		testenv.Check(t, string(got[p]) == want, "%s is\n%s\nwant\n%s", p, got[p], want)
 	}
 	if got["src/nncc/few.c.tmpl"] != nil || got["src/dsp/few.part.tmpl"] != nil || got["src/nncc/nncc_a1.c"] == nil {
 		t.Errorf("files: %d", len(got))
@@ -122,9 +113,7 @@ f9_relu_s8,g,b_r,n=9; r=1,c_relu,fixed,nine v
 f10_s8,g,b,n=10; r=0,c,fixed,more vs
 f10_relu_s8,g,b_r,n=10; r=1,c_relu,fixed,more vs
 `
-	if got.String() != want {
-		t.Errorf("rows are\n%s\nwant\n%s", got.String(), want)
-	}
+	testenv.Check(t, got.String() == want, "rows are\n%s\nwant\n%s", got.String(), want)
 }
 
 // TestExpandNames: two bodies or parts of one name are an error, a part that
@@ -151,9 +140,7 @@ func TestDeclaration(t *testing.T) {
 	long := "void f(" + strings.Repeat("const int32_t *parameter, ", 9) + "int32_t n)"
 	for _, doc := range []string{"", "short", strings.Repeat("many words ", 30)} {
 		for _, line := range strings.Split(declaration(long, strings.TrimSpace(doc)), "\n") {
-			if len(line) > width {
-				t.Errorf("%d characters: %s", len(line), line)
-			}
+			testenv.Check(t, len(line) <= width, "%d characters: %s", len(line), line)
 		}
 	}
 	testenv.Equal(t, declaration("void f(int a)", "b"), "void f(int a); /* b */\n")

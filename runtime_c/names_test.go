@@ -43,9 +43,7 @@ func name(t *testing.T, x *Library, f string) string {
 	t.Helper()
 	files := testenv.Must(x.Files(f))(t)
 	m := regexp.MustCompile(`#define ` + f + ` (\w+)`).FindStringSubmatch(x.Names(files))
-	if m == nil || Plain(m[1]) != f || m[1] == f {
-		t.Fatalf("%s: %q", f, m)
-	}
+	testenv.Require(t, m != nil && Plain(m[1]) == f && m[1] != f, "%s: %q", f, m)
 	return m[1]
 }
 
@@ -93,14 +91,11 @@ func TestEmitted(t *testing.T) {
 			"#ifdef CMSIS_NN_USE_SINGLE_ROUNDING\n#define arm_a arm_a_r"},
 	} {
 		for _, w := range want {
-			if !strings.Contains(text[path], w) {
-				t.Errorf("%s lacks %q:\n%s", path, w, text[path])
-			}
+			testenv.Check(t, strings.Contains(text[path], w), "%s lacks %q:\n%s", path, w, text[path])
 		}
 	}
-	if strings.Contains(text["fast/f.c"], "#pragma weak "+g) {
-		t.Error("what is only called is weak, too: archives would not give it")
-	}
+	testenv.Check(t, !strings.Contains(text["fast/f.c"], "#pragma weak "+g),
+		"what is only called is weak, too: archives would not give it")
 	if names := x.Names(files); strings.Contains(names, "#define arm_") ||
 		!strings.Contains(names, "#define NNCC_CMSIS_NN_EXPECTED 0x") {
 		t.Errorf("which CMSIS-NN is called is not this header's decision:\n%s", names)
@@ -115,9 +110,8 @@ func TestEmitted(t *testing.T) {
 			}
 		}
 	}
-	if single == double || Plain(single) != "arm_b" || Plain(double) != "arm_b" {
-		t.Errorf("with single rounding %q, else %q", single, double)
-	}
+	testenv.Check(t, single != double && Plain(single) == "arm_b" && Plain(double) == "arm_b",
+		"with single rounding %q, else %q", single, double)
 }
 
 // TestShippedNames: every function that nncc ships has a name of its own, and
@@ -130,9 +124,7 @@ func TestShippedNames(t *testing.T) {
 			continue
 		}
 		n := name(t, x, f)
-		if Plain(n) != f || seen[n] != "" {
-			t.Errorf("%s is linked as %s", f, n)
-		}
+		testenv.Check(t, Plain(n) == f && seen[n] == "", "%s is linked as %s", f, n)
 		seen[n] = f
 	}
 	include := regexp.MustCompile(`#\s*include\s*"([^"]+)"`)

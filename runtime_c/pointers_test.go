@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPointerTargets: pointers in parameters, variables and members, calls that
@@ -42,18 +44,16 @@ void mute(walk_fn *f) { other(0, 1); }
 	visits := []string{"swap", "visit_a"}
 	want := map[string][]string{"all": visits, "every": visits, "step": walk, "outer": walk, "swap": walk,
 		"locally": {"local_b"}}
-	if got := s.targets(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
+	got := s.targets()
+	testenv.Check(t, reflect.DeepEqual(got, want), "got  %v\nwant %v", got, want)
 }
 
 // TestPointersHaveTypes: no pointer to a function is declared without a named type,
 // which pointers.go would not see; what calls through one can reach something.
 func TestPointersHaveTypes(t *testing.T) {
 	unnamed := regexp.MustCompile(`\( \* (const )?(\w+ )?(\[ \w* \] )?\) \(`)
-	if !unnamed.MatchString("void ( * f ) ( int )") || !unnamed.MatchString("( * const f [ 2 ] ) (") {
-		t.Error("the test sees no pointer")
-	}
+	testenv.Check(t, unnamed.MatchString("void ( * f ) ( int )") && unnamed.MatchString("( * const f [ 2 ] ) ("),
+		"the test sees no pointer")
 	x := Shipped()
 	for p, text := range x.files {
 		code, macros := code(string(text))
@@ -62,23 +62,16 @@ func TestPointersHaveTypes(t *testing.T) {
 			for _, w := range words {
 				line += w + " "
 			}
-			if m := unnamed.FindString(line); m != "" {
-				t.Errorf("%s: %s: give the type of the function a name", p, m)
-			}
+			testenv.Equal(t, unnamed.FindString(line), "", "%s: give the type of the function a name", p)
 		}
 	}
 	all := shippedTargets()
-	if len(all) < 10 {
-		t.Errorf("%d functions call through pointers", len(all))
-	}
+	testenv.Check(t, len(all) >= 10, "%d functions call through pointers", len(all))
 	for _, caller := range slices.Sorted(maps.Keys(all)) {
-		if len(all[caller]) == 0 {
-			t.Errorf("%s calls through a pointer, and no function is of its type", caller)
-		}
+		testenv.Check(t, len(all[caller]) != 0, "%s calls through a pointer, and no function is of its type", caller)
 	}
-	if got := PointerTargets("gather.constprop.0"); !slices.Contains(got, "nncc_dsp_widen_2rows_s8") {
-		t.Errorf("a clone: %v", got)
-	}
+	got := PointerTargets("gather.constprop.0")
+	testenv.Check(t, slices.Contains(got, "nncc_dsp_widen_2rows_s8"), "a clone: %v", got)
 	if got := PointerTargets("nncc_dsp_widen_2rows_s8"); got != nil {
 		t.Errorf("calls nothing: %v", got)
 	}

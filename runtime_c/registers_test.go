@@ -108,9 +108,7 @@ func TestRegisterVariables(t *testing.T) {
 				p, strings.Join(lost, ", "))
 		}
 	}
-	if all < 200 {
-		t.Errorf("%d register variables found", all)
-	}
+	testenv.Check(t, all >= 200, "%d register variables found", all)
 }
 
 // TestRegisterVariablesFound: the reading of C that TestRegisterVariables rests on.
@@ -126,8 +124,7 @@ func TestRegisterVariablesFound(t *testing.T) {
 		`register int a __asm("r2") = x; NNCC_LOOP(a); y = a; near(y);`:                            "",
 		`register int a __asm("r2") = x; /* near(a) */ if (x > 0) { NNCC_LOOP(a); }`:               "",
 	} {
-		if lost, _ := lostRegisters("void f(void) {"+code+"}", macros); strings.Join(lost, " ") != want {
-			t.Errorf("%s: %q, want %q", code, lost, want)
-		}
+		lost, _ := lostRegisters("void f(void) {"+code+"}", macros)
+		testenv.Check(t, strings.Join(lost, " ") == want, "%s: %q, want %q", code, lost, want)
 	}
 }

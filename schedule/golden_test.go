@@ -23,8 +23,7 @@ func TestGolden(t *testing.T) {
 	testenv.Require(t, err == nil && len(files) != 0, "no golden files (%v)", err)
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(f)
-			testenv.OK(t, err)
+			a := testenv.Must(txtar.ParseFile(f))(t)
 			if irtest.Update() && len(a.Files) == 1 {
 				a.Files = append(a.Files, txtar.File{Name: "out.program"})
 			}

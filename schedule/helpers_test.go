@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -25,13 +26,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-var table = func() kernel.Table {
-	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{})
-	if err != nil {
-		panic(err)
-	}
-	return t
-}()
+var table = bug.Must(lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{}))
 
 // lowered gives every node of a graph its kernel, without any pass before: what
 // stands in the text is what is scheduled.
@@ -40,8 +35,7 @@ func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	g := irtest.Parse(t, "graph \"g\" {"+src+"\n}")
 	plans := table.Plans(&kernel.Options{})
 	testenv.OK(t, layout.Assign(g, plans.Layout, layout.Options{}))
-	low, err := plans.Lowered(g.Nodes)
-	testenv.OK(t, err)
+	low := testenv.Must(plans.Lowered(g.Nodes))(t)
 	return g, low
 }
 
@@ -103,8 +97,7 @@ func compile(g *ir.Graph, o lower.Options) (*lower.Result, error) {
 // load imports a model of the shared test data; nil where the importer cannot.
 func load(t testing.TB, file string) *ir.Graph {
 	t.Helper()
-	m, err := onnx.Load(file, onnx.Limits{})
-	testenv.OK(t, err)
+	m := testenv.Must(onnx.Load(file, onnx.Limits{}))(t)
 	g, err := onnx.Import(m, onnx.ImportOptions{})
 	testenv.Require(t, err == nil, "not imported: %v", err)
 	return g

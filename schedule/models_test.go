@@ -83,8 +83,7 @@ func TestSharedModels(t *testing.T) {
 			for _, core := range []kernel.Core{{}, {DSP: true, MVE: true, FPU: true}} {
 				r, err := compile(g.Clone(), lower.Options{Precision: precision, Target: kernel.Options{Core: core}})
 				testenv.Require(t, err == nil, "not lowered: %v", err)
-				s, err := schedule.Build(r.Graph, r.Low)
-				testenv.OK(t, err)
+				s := testenv.Must(schedule.Build(r.Graph, r.Low))(t)
 				p := s.Program
 				arena(t, p)
 				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Views),

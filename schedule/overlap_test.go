@@ -40,8 +40,7 @@ func TestOverlaps(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		src := tangle(r).String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
-		apart, err := schedule.Build(g, low)
-		testenv.OK(t, err)
+		apart := testenv.Must(schedule.Build(g, low))(t)
 		drawOverlaps(r, g, low)
 		x := built(t, g, low)
 		p := x.Program

@@ -78,9 +78,7 @@ func TestFetch(t *testing.T) {
 				}
 			}
 		}
-		if err := schedule.Stage(p, list, nil); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		testenv.OK(t, schedule.Stage(p, list, nil), "seed %d", seed)
 		copied(t, g, r, seed)
 		staged += len(list)
 	})
@@ -132,9 +130,8 @@ func movedCopies(t *testing.T, p *program.Program, seed uint64) (fetches, found 
 				}
 				b.Offset = x.Offset
 				p.ArenaBytes += b.Bytes
-				if p.Verify() == nil {
-					t.Errorf("seed %d, step %d: nobody objects to a copy on %s", seed, k, x.Name)
-				}
+				testenv.Check(t, p.Verify() != nil, "seed %d, step %d: nobody objects to a copy on %s", seed, k,
+					x.Name)
 				p.ArenaBytes -= b.Bytes
 				found++
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/schedule"
 
@@ -90,9 +91,8 @@ func TestStates(t *testing.T) {
 					In: g.In[slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == in })]})
 			}
 			p := built(t, g, low, states...).Program
-			if p.StateBytes != 256*len(states) || p.RAMBytes() != p.ArenaBytes+p.StateBytes {
-				t.Errorf("%d bytes of state, %d in all\n%s", p.StateBytes, p.RAMBytes(), p)
-			}
+			testenv.Check(t, p.StateBytes == 256*len(states) && p.RAMBytes() == p.ArenaBytes+p.StateBytes,
+				"%d bytes of state, %d in all\n%s", p.StateBytes, p.RAMBytes(), p)
 			got := ""
 			for _, x := range p.States {
 				got += map[bool]string{true: "y", false: "n"}[p.InPlace(x)]
@@ -158,10 +158,9 @@ func TestStateTangles(t *testing.T) {
 		testenv.OK(t, op.OwnOutputs(g))
 		src := g.String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
-		var states []schedule.StateBinding
-		for _, x := range pairs {
-			states = append(states, schedule.StateBinding{In: g.In[x[0]], Out: g.Out[x[1]]})
-		}
+		states := lists.Map(pairs, func(x [2]int) schedule.StateBinding {
+			return schedule.StateBinding{In: g.In[x[0]], Out: g.Out[x[1]]}
+		})
 		p := built(t, g, low, states...).Program
 		arena(t, p)
 		for _, x := range p.States {

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
@@ -28,8 +29,7 @@ func TestViews(t *testing.T) {
 
 // checkSteps: the graphs of an archive of testdata have the steps that stand in front of them, and replay as they are.
 func checkSteps(t *testing.T, archive string, change func(g *ir.Graph, low map[*ir.Node]*call.Lowered)) {
-	a, err := txtar.ParseFile(filepath.Join("testdata", "steps", archive+".txtar"))
-	testenv.OK(t, err)
+	a := testenv.Must(txtar.ParseFile(filepath.Join("testdata", "steps", archive+".txtar")))(t)
 	for _, f := range a.Files {
 		t.Run(f.Name, func(t *testing.T) {
 			want, src, _ := strings.Cut(string(f.Data), "\n")
@@ -39,10 +39,7 @@ func checkSteps(t *testing.T, archive string, change func(g *ir.Graph, low map[*
 			}
 			p := built(t, g, low).Program
 			arena(t, p)
-			var names []string
-			for _, s := range p.Steps {
-				names = append(names, s.Op)
-			}
+			names := lists.Map(p.Steps, func(s *program.Step) string { return s.Op })
 			slices.Sort(names)
 			got := strings.Join(names, " ")
 			testenv.Check(t, got == want, "code for %s, want %s\n%s", got, want, p)
@@ -176,9 +173,8 @@ func TestFaults(t *testing.T) {
 				at := a.Offset
 				a.Offset = b.Offset
 				faults++
-				if p.Verify() == nil {
-					t.Errorf("seed %d: Verify does not see %s at the place of %s\n%s", seed, a.Name, b.Name, p)
-				}
+				testenv.Check(t, p.Verify() != nil, "seed %d: Verify does not see %s at the place of %s\n%s", seed,
+					a.Name, b.Name, p)
 				if replayed(g, r, 5) == nil {
 					unseen++
 				}

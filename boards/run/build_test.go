@@ -90,9 +90,8 @@ func TestEmittedFolder(t *testing.T) {
 			c := miniCase(0, 5)
 			res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
 			want, _ := miniOutputs(c, 0)
-			if !bytes.Equal(res.Cases[0].Outputs[0], want[0]) || res.Layers != nil {
-				t.Errorf("outputs differ, or layers %v of an image without trace", res.Layers)
-			}
+			testenv.Check(t, bytes.Equal(res.Cases[0].Outputs[0], want[0]) && res.Layers == nil,
+				"outputs differ, or layers %v of an image without trace", res.Layers)
 			a, b := run.HarnessFiles(spec, miniModel), run.HarnessFiles(spec, miniModel)
 			for i := range a {
 				if a[i].Path != b[i].Path || !bytes.Equal(a[i].Data, b[i].Data) || !strings.HasPrefix(a[i].Path,
@@ -125,14 +124,11 @@ func TestLinkedKernels(t *testing.T) {
 		CMSISLib: lib})
 	testenv.OK(t, err)
 	defer im.Close()
-	if im.Sizes.By[run.Kernels].Text < 50 {
-		t.Errorf("the library's code is not counted: %+v", im.Sizes)
-	}
+	testenv.Check(t, im.Sizes.By[run.Kernels].Text >= 50, "the library's code is not counted: %+v", im.Sizes)
 	c := miniCase(0, 9)
 	res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
-	if want, _ := miniOutputs(c, 0); !bytes.Equal(res.Cases[0].Outputs[0], want[0]) {
-		t.Error("outputs differ")
-	}
+	want, _ := miniOutputs(c, 0)
+	testenv.Check(t, bytes.Equal(res.Cases[0].Outputs[0], want[0]), "outputs differ")
 }
 
 // A model of megabytes runs on every machine that has them, and a model that
@@ -195,9 +191,8 @@ big_weights:
 			}
 			testenv.OK(t, err)
 			defer im.Close()
-			if im.Sizes.Weights() != uint64(c.weights) || im.Sizes.Arena != uint64(c.arena) {
-				t.Errorf("%+v", im.Sizes)
-			}
+			testenv.Check(t, im.Sizes.Weights() == uint64(c.weights) && im.Sizes.Arena == uint64(c.arena), "%+v",
+				im.Sizes)
 			res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{{Inputs: [][]byte{{25}}}}))(t)
 			testenv.Equal(t, res.Cases[0].Outputs[0][0], 42)
 		})
@@ -212,9 +207,8 @@ func TestGlueRefusesWhatIsNoIdentifier(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if r := recover(); r == nil {
-					t.Errorf("accepted %+v", m)
-				}
+				r := recover()
+				testenv.Check(t, r != nil, "accepted %+v", m)
 			}()
 			run.Glue(m)
 		}()

@@ -57,16 +57,13 @@ func TestKeptObjects(t *testing.T) {
 				t.Errorf("%d objects after a header of two sources changed, want %d", got, n+2)
 			}
 			must(writeMini(t), objects, "-O1")
-			if got := len(kept()); got != 2*n+2 {
-				t.Errorf("%d objects after a build with another flag, want %d", got, 2*n+2)
-			}
+			testenv.Equal(t, len(kept()), 2*n+2, "objects after a build with another flag")
 
 			for _, f := range kept() {
 				testenv.OK(t, os.WriteFile(f, []byte("no object"), 0o644))
 			}
-			if _, err := build(writeMini(t), objects, ""); err == nil {
-				t.Error("kept objects were not linked")
-			}
+			_, err := build(writeMini(t), objects, "")
+			testenv.Check(t, err != nil, "kept objects were not linked")
 		})
 	}
 }
@@ -92,13 +89,10 @@ func TestNotKept(t *testing.T) {
 		"#define WHAT \"mini.h\"\n#include WHAT\n",
 		"__asm__(\".incbin \\\"mini.h\\\"\");\n",
 	} {
-		if got := count(run.BuildOptions{}, text); got != all-1 {
-			t.Errorf("%d objects kept with %q, want %d", got, text, all-1)
-		}
+		testenv.Equal(t, count(run.BuildOptions{}, text), all-1, "objects kept with %q", text)
 	}
-	if got := count(run.BuildOptions{ExtraCFlags: []string{"-I/usr/include"}}, ""); got != 0 {
-		t.Errorf("%d objects kept with a folder of headers among the flags, want 0", got)
-	}
+	testenv.Equal(t, count(run.BuildOptions{ExtraCFlags: []string{"-I/usr/include"}}, ""), 0,
+		"objects kept with a folder of headers among the flags")
 }
 
 // A loop of two NOP, a SUBS and a BNE, counted by hand: cycles a turn with the
@@ -124,16 +118,14 @@ func TestCyclesOfALoop(t *testing.T) {
 						res.Cases[1].Layers[i])
 				}
 			}
-			if d := long.Cycles[2].Instructions - short.Cycles[2].Instructions; d < 3998 || d > 4002 {
-				t.Errorf("1000 turns are %d instructions, want 4000", d)
-			}
+			d := long.Cycles[2].Instructions - short.Cycles[2].Instructions
+			testenv.Check(t, d >= 3998 && d <= 4002, "1000 turns are %d instructions, want 4000", d)
 			// The switch before the loop may take a branch more or less.
 			if d := long.Cycles[2].Cycles - short.Cycles[2].Cycles - 1000*turn; d < -6 || d > 6 {
 				t.Errorf("1000 turns take %d cycles, want %d", long.Cycles[2].Cycles-short.Cycles[2].Cycles, 1000*turn)
 			}
-			if n := long.Cycles[1].Loaded; n < 512 || n > 600 {
-				t.Errorf("a sum of 512 bytes loads %d bytes", n)
-			}
+			n := long.Cycles[1].Loaded
+			testenv.Check(t, n >= 512 && n <= 600, "a sum of 512 bytes loads %d bytes", n)
 		})
 	}
 }

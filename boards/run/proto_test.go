@@ -56,26 +56,20 @@ func TestResultsThatAreNotWhole(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for n := range b {
-		if _, err := decodeResults(b[:n], cases, []int{1}); err == nil {
-			t.Errorf("the first %d bytes are accepted", n)
-		}
+		_, err := decodeResults(b[:n], cases, []int{1})
+		testenv.Check(t, err != nil, "the first %d bytes are accepted", n)
 	}
 	for i := range b {
 		c := append([]byte(nil), b...)
 		c[i] ^= 0x10
-		if _, err := decodeResults(c, cases, []int{1}); err == nil {
-			t.Errorf("a flipped bit in byte %d is accepted", i)
-		}
+		_, err := decodeResults(c, cases, []int{1})
+		testenv.Check(t, err != nil, "a flipped bit in byte %d is accepted", i)
 	}
-	if _, err := decodeResults(append(b, 0), cases, []int{1}); err == nil {
-		t.Error("a byte too many is accepted")
-	}
-	if _, err := decodeResults(b, append(cases, encoded{}), []int{1}); err == nil {
-		t.Error("a missing case is accepted")
-	}
-	if _, err := decodeResults(b, cases, []int{2}); err == nil {
-		t.Error("a missing dump is accepted")
-	}
+	_, err := decodeResults(append(b, 0), cases, []int{1})
+	testenv.Check(t, err != nil, "a byte too many is accepted")
+	testenv.Check(t, testenv.Err(decodeResults(b, append(cases, encoded{}), []int{1})) != nil,
+		"a missing case is accepted")
+	testenv.Check(t, testenv.Err(decodeResults(b, cases, []int{2})) != nil, "a missing dump is accepted")
 }
 
 func FuzzResults(f *testing.F) {
@@ -154,10 +148,7 @@ func TestParseMap(t *testing.T) {
 	for o, w := range want {
 		testenv.Equal(t, s.By[o], w, o)
 	}
-	if len(s.By) != len(want) || s.Arena != 0x400 || s.Code() != 0x80 || s.Weights() != 0x30 {
-		t.Errorf("%+v", s)
-	}
-	if _, err := parseMap(strings.NewReader("nothing"), nil); err == nil {
-		t.Error("a file without a map is accepted")
-	}
+	testenv.Check(t, len(s.By) == len(want) && s.Arena == 0x400 && s.Code() == 0x80 && s.Weights() == 0x30, "%+v", s)
+	_, err := parseMap(strings.NewReader("nothing"), nil)
+	testenv.Check(t, err != nil, "a file without a map is accepted")
 }

@@ -57,15 +57,11 @@ func mini(t testing.TB, spec *boards.Spec) *run.Image {
 
 func checkSizes(t *testing.T, im *run.Image) {
 	t.Helper()
-	if im.Sizes.Arena != 1088 {
-		t.Errorf("arena %d bytes, want 1088", im.Sizes.Arena)
-	}
-	if w := im.Sizes.Weights(); w != 16 {
-		t.Errorf("weights %d bytes, want 16: %+v", w, im.Sizes)
-	}
-	if c := im.Sizes.Code(); c < 100 || c > 3000 {
-		t.Errorf("code %d bytes: %+v", c, im.Sizes)
-	}
+	testenv.Check(t, im.Sizes.Arena == 1088, "arena %d bytes, want 1088", im.Sizes.Arena)
+	w := im.Sizes.Weights()
+	testenv.Check(t, w == 16, "weights %d bytes, want 16: %+v", w, im.Sizes)
+	c := im.Sizes.Code()
+	testenv.Check(t, c >= 100 && c <= 3000, "code %d bytes: %+v", c, im.Sizes)
 }
 
 // Every board with a machine computes the right bytes, counts the same
@@ -117,9 +113,8 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 			checkSizes(t, im)
 			t.Logf("instructions %d %d, layers %v, stack %d, code %d", res.Cases[0].Instructions,
 				res.Cases[3].Instructions, res.Layers, res.StackBytes, im.Sizes.Code())
-			if n := res.Cases[0].Instructions; n < 3000 || n > 40000 {
-				t.Errorf("%d instructions", n)
-			}
+			n := res.Cases[0].Instructions
+			testenv.Check(t, n >= 3000 && n <= 40000, "%d instructions", n)
 			var sum uint64
 			for _, l := range res.Layers {
 				sum += l
@@ -127,9 +122,8 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 			if n := res.Cases[0].Instructions; sum > n || sum+100 < n {
 				t.Errorf("layers %v sum up to %d, total is %d", res.Layers, sum, n)
 			}
-			if res.StackBytes < 8 || res.StackBytes > 400 || !res.StackExact {
-				t.Errorf("stack %d bytes, exact %t", res.StackBytes, res.StackExact)
-			}
+			testenv.Check(t, res.StackBytes >= 8 && res.StackBytes <= 400 && res.StackExact,
+				"stack %d bytes, exact %t", res.StackBytes, res.StackExact)
 			again := testenv.Must(run.RunWith(context.Background(), spec, im, cases, opt))(t)
 			for i := range cases {
 				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers,
@@ -158,28 +152,23 @@ func TestCalibration(t *testing.T) {
 			for i, turns := range []int64{250, 2500000, 7500000} {
 				c := res.Cases[i]
 				// The switch before the loop may take a branch more or less.
-				if d := int64(c.Instructions) - int64(a.Instructions) - 4*(turns-250); d < -2 || d > 2 {
-					t.Errorf("inference: %d turns are off by %d instructions", turns, d)
-				}
+				d := int64(c.Instructions) - int64(a.Instructions) - 4*(turns-250)
+				testenv.Check(t, d >= -2 && d <= 2, "inference: %d turns are off by %d instructions", turns, d)
 				if d := int64(c.Layers[2]) - int64(a.Layers[2]) - 4*(turns-250); d < -2 || d > 2 {
 					t.Errorf("step: %d turns are off by %d instructions", turns, d)
 				}
 			}
-			if n := a.Layers[2]; n < 1002 || n > 1035 {
-				t.Errorf("a step of 1002 instructions and a switch counts %d", n)
-			}
+			n := a.Layers[2]
+			testenv.Check(t, n >= 1002 && n <= 1035, "a step of 1002 instructions and a switch counts %d", n)
 			quiet, err := run.RunWith(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)},
 				run.Options{Trace: []int{}})
 			testenv.OK(t, err)
-			if res.StackBytes != quiet.StackBytes || !res.StackExact {
-				t.Errorf("stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact,
-					quiet.StackBytes)
-			}
+			testenv.Check(t, res.StackBytes == quiet.StackBytes && res.StackExact,
+				"stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact, quiet.StackBytes)
 			res, err = run.Run(context.Background(), spec, mini(t, spec), []run.Case{miniCase(11, 1)})
 			testenv.OK(t, err)
-			if res.StackBytes < 1200 || res.StackBytes > 1300 {
-				t.Errorf("a function with 1200 bytes of locals uses %d of stack", res.StackBytes)
-			}
+			testenv.Check(t, res.StackBytes >= 1200 && res.StackBytes <= 1300,
+				"a function with 1200 bytes of locals uses %d of stack", res.StackBytes)
 		})
 	}
 }
@@ -228,20 +217,14 @@ func TestFailures(t *testing.T) {
 					_, err := run.RunWith(context.Background(), spec, im,
 						[]run.Case{miniCase(0, 7), miniCase(c.mode, 7)}, opt)
 					var e *run.Error
-					if !errors.As(err, &e) {
-						t.Fatalf("got %v", err)
-					}
-					if e.Kind != c.kind {
-						t.Errorf("kind %q, want %q: %v", e.Kind, c.kind, err)
-					}
-					if !strings.Contains(err.Error(), c.says) && !(host && c.kind == run.Fault) {
-						t.Errorf("no %q in: %v", c.says, err)
-					}
+					testenv.Require(t, errors.As(err, &e), "got %v", err)
+					testenv.Check(t, e.Kind == c.kind, "kind %q, want %q: %v", e.Kind, c.kind, err)
+					testenv.Check(t, strings.Contains(err.Error(), c.says) || host && c.kind == run.Fault,
+						"no %q in: %v", c.says, err)
 				})
 			}
-			if left, _ := os.ReadDir(temp); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
+			left, _ := os.ReadDir(temp)
+			testenv.Check(t, len(left) <= 0, "left behind: %v", left)
 			res, err := run.Run(context.Background(), spec, im, []run.Case{miniCase(100, 1), miniCase(0, 1)})
 			testenv.OK(t, err)
 			if res.Cases[0].Status != -3 || res.Cases[0].Outputs != nil || res.Cases[1].Status != 0 ||

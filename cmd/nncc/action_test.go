@@ -54,9 +54,7 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 			"GITHUB_STEP_SUMMARY="+summary, "PATH="+bin+":"+os.Getenv("PATH"))
 		for name, value := range s.Env {
 			m := expression.FindStringSubmatch(value)
-			if m == nil {
-				t.Fatalf("%s: %s is no input", name, value)
-			}
+			testenv.Require(t, m != nil, "%s: %s is no input", name, value)
 			in, ok := a.Inputs[m[1]]
 			if !ok {
 				t.Fatalf("%s: there is no input %s", name, m[1])
@@ -68,9 +66,8 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 		b, err := cmd.CombinedOutput()
-		if _, ok := err.(*exec.ExitError); err != nil && !ok {
-			t.Fatal(err)
-		}
+		_, ok := err.(*exec.ExitError)
+		testenv.Require(t, err == nil || ok, "%v", err)
 		codes, log = append(codes, cmd.ProcessState.ExitCode()), log+string(b)
 	}
 	b := testenv.Must(os.ReadFile(out))(t)
@@ -103,13 +100,10 @@ func TestActionRunsNoInput(t *testing.T) {
 	} {
 		codes, _, log := a.run(t, dir, map[string]string{"model": "m", "board": "b", "flags": flags})
 		want = "<verify>\n<--board>\n<b>\n<--out>\n<nncc-out>\n<--junit>\n<nncc-junit.xml>\n" + want + "<-->\n<m>\n"
-		if !equalInts(codes, 0) || log != want {
-			t.Errorf("%q: %v\n%s\nwant\n%s", flags, codes, log, want)
-		}
+		testenv.Check(t, equalInts(codes, 0) && log == want, "%q: %v\n%s\nwant\n%s", flags, codes, log, want)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
-		t.Error("flags are run")
-	}
+	_, err := os.Stat(filepath.Join(dir, "made"))
+	testenv.Check(t, err != nil, "flags are run")
 	if codes, _, log := a.run(t, dir, map[string]string{"flags": "--name 'a"}); !equalInts(codes, 2) ||
 		!strings.Contains(log, "a quote is not closed") {
 		t.Errorf("%v\n%s", codes, log)
@@ -124,9 +118,8 @@ func packRelease(t *testing.T, at, version string) {
 		printf '#!/bin/sh\necho "this is %s"\n' "$1" >$n/nncc; chmod 755 $n/nncc
 		tar czf $n.tar.gz $n; rm -r $n; sha256sum $n.tar.gz >>SHA256SUMS`, "pack", version)
 	cmd.Dir = at
-	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	b, err := cmd.CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, b)
 }
 
 // TestActionLatest: the newest release is none of its candidates, which are installed by
@@ -148,9 +141,8 @@ func TestActionLatest(t *testing.T) {
 			packRelease(t, at, v)
 		}
 		codes, _, log := a.run(t, t.TempDir(), map[string]string{"version": c.version, "archive-url": "file://" + at})
-		if !equalInts(codes, 0) || !strings.Contains(log, "this is "+c.want+"\n") {
-			t.Errorf("%s of %s: %v, want %s\n%s", c.version, c.have, codes, c.want, log)
-		}
+		testenv.Check(t, equalInts(codes, 0) && strings.Contains(log, "this is "+c.want+"\n"),
+			"%s of %s: %v, want %s\n%s", c.version, c.have, codes, c.want, log)
 	}
 }
 
@@ -168,14 +160,10 @@ func TestActionInstalls(t *testing.T) {
 	for version, want := range map[string]string{"latest": "this is 0.10.0", "0.9.0": "this is 0.9.0",
 		"v0.9.0": "this is 0.9.0"} {
 		codes, _, log := a.run(t, dir, map[string]string{"version": version, "archive-url": url})
-		if !equalInts(codes, 0) || !strings.Contains(log, want) {
-			t.Errorf("%s: %v\n%s", version, codes, log)
-		}
+		testenv.Check(t, equalInts(codes, 0) && strings.Contains(log, want), "%s: %v\n%s", version, codes, log)
 	}
 	codes, _, log := a.run(t, dir, map[string]string{"version": "0.8.0", "archive-url": url})
-	if !equalInts(codes, 1) || !strings.Contains(log, "has no nncc-0.8.0-") {
-		t.Errorf("%v\n%s", codes, log)
-	}
+	testenv.Check(t, equalInts(codes, 1) && strings.Contains(log, "has no nncc-0.8.0-"), "%v\n%s", codes, log)
 	b := testenv.Must(os.ReadFile(filepath.Join(at, "SHA256SUMS")))(t)
 	b[0] ^= 1
 	must(t, os.WriteFile(filepath.Join(at, "SHA256SUMS"), b, 0o666))
@@ -191,9 +179,8 @@ func TestAction(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	a := readAction(t)
-	if len(a.Runs.Steps) != 4 || len(a.Outputs) != 3 {
-		t.Fatalf("%d steps, %d outputs", len(a.Runs.Steps), len(a.Outputs))
-	}
+	testenv.Require(t, len(a.Runs.Steps) == 4 && len(a.Outputs) == 3, "%d steps, %d outputs", len(a.Runs.Steps),
+		len(a.Outputs))
 	self := testenv.Must(os.Executable())(t)
 	dir := t.TempDir()
 	// the test's program is nncc under that name (TestMain)
@@ -207,9 +194,8 @@ func TestAction(t *testing.T) {
 		!strings.Contains(log, "there is no base") {
 		t.Fatalf("%v: %s\n%s", codes, out, log)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "nncc-out", "net.h")); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Stat(filepath.Join(dir, "nncc-out", "net.h"))
+	testenv.Check(t, err == nil, "%v", err)
 	must(t, os.Rename(filepath.Join(dir, "nncc-out"), filepath.Join(dir, "base")))
 	writeModel(t, filepath.Join(dir, "tiny.onnx"), `(float[1, 4] x) => (float[1, 4] y) <float[4, 4] w = {1, 2, 3, 4,
 		5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}> { a = MatMul (x, w) b = MatMul (a, w) y = MatMul (b, w) }`)
@@ -221,9 +207,7 @@ func TestAction(t *testing.T) {
 	}
 	inputs["flags"], inputs["max-growth"] = "--cases 1 --name net --max-ram 1", ""
 	codes, _, log = a.run(t, dir, inputs)
-	if !equalInts(codes, 0, 0, 3, 0) {
-		t.Errorf("%v\n%s", codes, log)
-	}
+	testenv.Check(t, equalInts(codes, 0, 0, 3, 0), "%v\n%s", codes, log)
 	b := testenv.Must(os.ReadFile(filepath.Join(dir, "nncc-junit.xml")))(t)
 	if cases, err := junittest.Parse(b); err != nil || !strings.Contains(string(b), "--max-ram 1") || len(cases) < 3 {
 		t.Errorf("%v: %s", err, b)
@@ -308,9 +292,7 @@ func TestJUnit(t *testing.T) {
 		file := filepath.Join("results", "j.xml")
 		os.Remove(file)
 		code, _, msg := call(append(strings.Fields(k.args), "--junit", file)...)
-		if code != k.code {
-			t.Errorf("%s: exit status %d, want %d: %s", k.args, code, k.code, msg)
-		}
+		testenv.Check(t, code == k.code, "%s: exit status %d, want %d: %s", k.args, code, k.code, msg)
 		b := testenv.Must(os.ReadFile(file))(t)
 		cases, err := junittest.Parse(b)
 		if err != nil {
@@ -336,8 +318,7 @@ func TestJUnit(t *testing.T) {
 		before, _ := os.ReadFile(to)
 		code, _, msg := call("run", "--input", x, "--out", "r", "--junit", to, m)
 		after, _ := os.ReadFile(to)
-		if code != exitUsage || !strings.Contains(msg, "--junit") || string(before) != string(after) {
-			t.Errorf("--junit %s: exit status %d: %s", to, code, msg)
-		}
+		testenv.Check(t, code == exitUsage && strings.Contains(msg, "--junit") && string(before) == string(after),
+			"--junit %s: exit status %d: %s", to, code, msg)
 	}
 }

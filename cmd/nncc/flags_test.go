@@ -54,18 +54,13 @@ func TestFlagTable(t *testing.T) {
 		own.VisitAll(func(f *pflag.Flag) { have[f.Name] = true })
 	}
 	for name := range have {
-		if _, ok := flagRules[name]; !ok {
-			t.Errorf("--%s has no rule in flagRules: to which verbs does it apply?", name)
-		}
+		_, ok := flagRules[name]
+		testenv.Check(t, ok, "--%s has no rule in flagRules: to which verbs does it apply?", name)
 	}
 	for name, r := range flagRules {
-		if !have[name] {
-			t.Errorf("--%s has a rule and does not exist", name)
-		}
+		testenv.Check(t, have[name], "--%s has a rule and does not exist", name)
 		for _, v := range strings.Fields(r.verbs) {
-			if verbs[v] == nil {
-				t.Errorf("--%s: there is no verb %s", name, v)
-			}
+			testenv.Check(t, verbs[v] != nil, "--%s: there is no verb %s", name, v)
 		}
 	}
 }
@@ -100,9 +95,8 @@ func TestFlagsOfVerbs(t *testing.T) {
 				}
 			}
 			code, _, msg = call(verb, "--"+name)
-			if code != exitUsage || !strings.Contains(msg, "--"+name+": no value given") {
-				t.Errorf("%s --%s: exit status %d: %s", verb, name, code, msg)
-			}
+			testenv.Check(t, code == exitUsage && strings.Contains(msg, "--"+name+": no value given"),
+				"%s --%s: exit status %d: %s", verb, name, code, msg)
 		}
 	}
 }
@@ -152,9 +146,8 @@ func TestFlagsBeforeVerb(t *testing.T) {
 		{"-fs.yaml surgery m.onnx", "surgery", "-fs.yaml m.onnx"},
 	} {
 		verb, rest, err := splitVerb(strings.Fields(c.args))
-		if err != nil || verb != c.verb || strings.Join(rest, " ") != c.rest {
-			t.Errorf("%s: %s, %v, %v", c.args, verb, rest, err)
-		}
+		testenv.Check(t, err == nil && verb == c.verb && strings.Join(rest, " ") == c.rest, "%s: %s, %v, %v", c.args,
+			verb, rest, err)
 	}
 	if _, _, err := splitVerb([]string{"-q", "verfy", "m.onnx"}); err == nil ||
 		!strings.Contains(err.Error(), "did you mean verify?") {
@@ -173,9 +166,8 @@ func TestNearestNames(t *testing.T) {
 			continue
 		}
 		code, _, msg := call(slip, "m.onnx")
-		if code != exitUsage || !strings.Contains(msg, "unknown verb "+slip+"; did you mean "+verb+"?") {
-			t.Errorf("%s: exit status %d: %s", slip, code, msg)
-		}
+		testenv.Check(t, code == exitUsage && strings.Contains(msg, "unknown verb "+slip+"; did you mean "+verb+"?"),
+			"%s: exit status %d: %s", slip, code, msg)
 		fs := verbFlags(&cli{}, verb)
 		fs.VisitAll(func(f *pflag.Flag) {
 			if slip := f.Name[:len(f.Name)-2] + f.Name[len(f.Name)-1:]; len(f.Name) > 4 && fs.Lookup(slip) == nil {
@@ -348,9 +340,8 @@ func TestNotFiles(t *testing.T) {
 	try := func(t *testing.T, path, kind string, args ...string) {
 		t.Helper()
 		code, _, msg := call(args...)
-		if code != exitUsage || !strings.Contains(msg, filepath.Base(path)) {
-			t.Errorf("%s: %q: exit status %d: %s", kind, args, code, msg)
-		}
+		testenv.Check(t, code == exitUsage && strings.Contains(msg, filepath.Base(path)),
+			"%s: %q: exit status %d: %s", kind, args, code, msg)
 		if _, err := os.Lstat(out); err == nil {
 			t.Errorf("%s: %q wrote something", kind, args)
 			os.RemoveAll(out)
@@ -402,9 +393,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 	const folder = "examples/digits/"
 	dir := t.TempDir()
 	calib, whole := folder+"digits_calib.npz", filepath.Join(dir, "q.onnx")
-	if code, _, msg := call("quantize", "--calib", calib, "--out", whole, folder+"digits.onnx"); code != 0 {
-		t.Fatal(msg)
-	}
+	code, _, msg := call("quantize", "--calib", calib, "--out", whole, folder+"digits.onnx")
+	testenv.Require(t, code == 0, "%v", msg)
 	other := filepath.Join(dir, "other.npy")
 	var b bytes.Buffer
 	must(t, npz.WriteNpy(&b, npz.FromTensor(tensor.New(tensor.F32, []int{3, 5}))))
@@ -429,9 +419,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		}
 		for _, flag := range []string{"--calib=" + junk, "--calib=" + other, "--fixed-point-weights=n=0"} {
 			args := append([]string{"compile", "-board", "host", "--out", out, flag}, m.flags...)
-			if code, _, msg := call(args...); code != 2 {
-				t.Errorf("%v: exit status %d: %s", args, code, msg)
-			}
+			code, _, msg := call(args...)
+			testenv.Check(t, code == 2, "%v: exit status %d: %s", args, code, msg)
 		}
 	}
 	// Samples are the cases of a verification, and the float model uses them all.

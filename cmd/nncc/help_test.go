@@ -90,9 +90,7 @@ func TestTopics(t *testing.T) {
 	writeSounds(t, filepath.Join(dir, "sounds"))
 	windowModel(t, filepath.Join(dir, "window.onnx"))
 	must(t, os.WriteFile(filepath.Join(dir, "model.tflite"), liteModel(), 0o666))
-	if _, err := npz.ReadFile(filepath.Join(dir, "image.npy"), npz.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, testenv.Err(npz.ReadFile(filepath.Join(dir, "image.npy"), npz.Limits{})))
 	t.Chdir(dir)
 	ran := map[string]bool{}
 	for name, text := range topics {
@@ -125,12 +123,9 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	if commands < 3 {
-		t.Errorf("README.md shows %d commands", commands)
-	}
-	if _, err := os.Stat(filepath.Join("product", "README.md")); err != nil {
-		t.Error(err)
-	}
+	testenv.Check(t, commands >= 3, "README.md shows %d commands", commands)
+	_, err := os.Stat(filepath.Join("product", "README.md"))
+	testenv.Check(t, err == nil, "%v", err)
 }
 
 // runTopic runs the commands of a topic that no other has had.
@@ -141,9 +136,7 @@ func runTopic(t *testing.T, name, text string, ran map[string]bool) {
 		t.Errorf("%s.txt: %q stands without a dollar, so it does not run here", name, unmarked.FindString(text))
 	}
 	for i, line := range strings.Split(text, "\n") {
-		if len(line) > 120 {
-			t.Errorf("%s.txt:%d: %d columns, want at most 120", name, i+1, len(line))
-		}
+		testenv.Check(t, len(line) <= 120, "%s.txt:%d: %d columns, want at most 120", name, i+1, len(line))
 	}
 	text = strings.ReplaceAll(text, " \\\n        ", " ") // one command on two lines
 	for _, line := range strings.Split(text, "\n") {
@@ -166,9 +159,7 @@ func runTopic(t *testing.T, name, text string, ran map[string]bool) {
 			t.Errorf("nncc %s: status %d\n%s%s", command, code, out.String(), errw.String())
 		}
 	}
-	if commands == 0 {
-		t.Errorf("%s.txt has no command: has the form of examples changed?", name)
-	}
+	testenv.Check(t, commands != 0, "%s.txt has no command: has the form of examples changed?", name)
 }
 
 // writeBlocks writes the files that a topic shows: indented text under a line
@@ -202,26 +193,20 @@ func runTool(t *testing.T, command string) {
 		}
 		return r == ' ' && !quoted
 	})
-	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", command, err, out)
-	}
+	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	testenv.Check(t, err == nil, "%s: %v\n%s", command, err, out)
 }
 
 // TestGuides: help without an argument lists every topic and verb.
 func TestGuides(t *testing.T) {
 	code, out, msg := call("help")
-	if code != exitOK {
-		t.Fatal(msg)
-	}
+	testenv.Require(t, code == exitOK, "%v", msg)
 	for n, text := range topics {
-		if !strings.Contains(out, "  "+n+" ") || !strings.Contains(out, title(text)) {
-			t.Errorf("the topic %s is not listed", n)
-		}
+		testenv.Check(t, strings.Contains(out, "  "+n+" ") && strings.Contains(out, title(text)),
+			"the topic %s is not listed", n)
 	}
 	for n := range verbs {
-		if !strings.Contains(out, "  "+n+" ") {
-			t.Errorf("the verb %s is not listed", n)
-		}
+		testenv.Check(t, strings.Contains(out, "  "+n+" "), "the verb %s is not listed", n)
 	}
 }
 
@@ -258,13 +243,11 @@ func TestVersion(t *testing.T) {
 		{built("v0.0.0-20260102030405-0123456789ab"), "0123456789ab", "2026-01-02T03:04:05Z", false},
 		{built("v0.1.1-0.20260102030405-0123456789ab+dirty"), "0123456789ab", "2026-01-02T03:04:05Z", false},
 	} {
-		if b := buildOf(k.info); b.Commit != k.commit || b.Date != k.date || b.Modified != k.modified {
-			t.Errorf("%+v: %+v", k.info, b)
-		}
+		b := buildOf(k.info)
+		testenv.Check(t, b.Commit == k.commit && b.Date == k.date && b.Modified == k.modified, "%+v: %+v", k.info, b)
 	}
 	defer func(c, d string) { commit, date = c, d }(commit, date)
 	commit, date = "def", "2026-05-05T00:00:00Z"
-	if b := buildOf(built("(devel)", vcs...)); b.Commit != "def" || b.Date != date || b.Modified {
-		t.Errorf("the linker's values are lost: %+v", b)
-	}
+	b := buildOf(built("(devel)", vcs...))
+	testenv.Check(t, b.Commit == "def" && b.Date == date && !b.Modified, "the linker's values are lost: %+v", b)
 }

@@ -105,17 +105,15 @@ func TestVerbose(t *testing.T) {
 	args := []string{"--board", "cortex-m4", "--out", filepath.Join(dir, "out"), good}
 	code, _, quiet := call(args...)
 	code2, out, said := call(append([]string{"-v", "--json"}, args...)...)
-	if code != exitOK || code2 != exitOK || strings.Contains(quiet, "batch-pinned") {
-		t.Fatalf("exit status %d, %d: %s", code, code2, quiet)
-	}
+	testenv.Require(t, code == exitOK && code2 == exitOK && !strings.Contains(quiet, "batch-pinned"),
+		"exit status %d, %d: %s", code, code2, quiet)
 	var r struct {
 		Warnings, Notes []string
 		Diagnostics     []struct{ Severity, Code, Stage, Message string }
 	}
 	must(t, json.Unmarshal([]byte(out), &r))
-	if len(r.Diagnostics) != len(r.Warnings)+len(r.Notes) || len(r.Warnings) == 0 || len(r.Notes) == 0 {
-		t.Errorf("diagnostics %v, warnings %q, notes %q", r.Diagnostics, r.Warnings, r.Notes)
-	}
+	testenv.Check(t, len(r.Diagnostics) == len(r.Warnings)+len(r.Notes) && len(r.Warnings) != 0 && len(r.Notes) != 0,
+		"diagnostics %v, warnings %q, notes %q", r.Diagnostics, r.Warnings, r.Notes)
 	for _, d := range r.Diagnostics {
 		line := fmt.Sprintf("nncc: %s: %s", d.Severity, d.Message)
 		origin := fmt.Sprintf(" [%s, %s]\n", d.Stage, d.Code)
@@ -189,23 +187,19 @@ func TestFlagSoup(t *testing.T) {
 		}
 		code, text, msg := call(args...)
 		codes[code]++
-		if code != exitOK && code != exitUsage && code != exitGate && code != exitDiffer {
-			t.Errorf("%q: exit status %d: %.2000s", args, code, msg)
-		}
-		if code != exitOK && strings.TrimSpace(msg+text) == "" {
-			t.Errorf("%q: exit status %d without a word", args, code)
-		}
+		testenv.Check(t, code == exitOK || code == exitUsage || code == exitGate || code == exitDiffer,
+			"%q: exit status %d: %.2000s", args, code, msg)
+		testenv.Check(t, code == exitOK || strings.TrimSpace(msg+text) != "", "%q: exit status %d without a word",
+			args, code)
 		if code == exitUsage {
-			if _, err := os.Lstat(out); err == nil {
-				t.Errorf("%q: refused, and something is written: %s", args, msg)
-			}
+			_, err := os.Lstat(out)
+			testenv.Check(t, err != nil, "%q: refused, and something is written: %s", args, msg)
 		}
 		if f := fs.Lookup("json"); code == exitOK && f != nil && slices.Contains(args, "--json") &&
 			!strings.Contains(strings.Join(args, " "), "--json=") && !slices.Contains(args, "--help") {
 			var v any
-			if err := json.Unmarshal([]byte(text), &v); err != nil {
-				t.Errorf("%q: %v", args, err)
-			}
+			err := json.Unmarshal([]byte(text), &v)
+			testenv.Check(t, err == nil, "%q: %v", args, err)
 		}
 		shown(t, strings.Join(args, " "), msg)
 		os.RemoveAll(out)

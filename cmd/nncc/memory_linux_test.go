@@ -31,14 +31,11 @@ func TestMemoryOfCompilation(t *testing.T) {
 			args = []string{"--precision", what}
 		}
 		c := nnccCommand(t, append(args, "-q", "-board", "cortex-m55", "--out", filepath.Join(dir, what), model)...)
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", what, err, out)
-		}
+		out, err := c.CombinedOutput()
+		testenv.Require(t, err == nil, "%s: %v\n%s", what, err, out)
 		held := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 		t.Logf("%s: %.1f times the model's %d bytes", what, float64(held)/float64(size), size)
-		if held > most*size {
-			t.Errorf("%s: %d bytes, more than %d times the model's %d", what, held, most, size)
-		}
+		testenv.Check(t, held <= most*size, "%s: %d bytes, more than %d times the model's %d", what, held, most, size)
 	}
 }
 

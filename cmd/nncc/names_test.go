@@ -39,12 +39,9 @@ func shown(t *testing.T, what, s string) {
 		t.Errorf("%s: %q", what, s[max(0, i-60):min(len(s), i+60)])
 	}
 	for _, l := range strings.Split(s, "\n") {
-		if strings.HasPrefix(strings.TrimSpace(saidBy.ReplaceAllString(l, "")), "FORGED") {
-			t.Errorf("%s: a name begins a line: %.200q", what, l)
-		}
-		if len(l) > 6000 {
-			t.Errorf("%s: a line of %d bytes: %.100q", what, len(l), l)
-		}
+		testenv.Check(t, !strings.HasPrefix(strings.TrimSpace(saidBy.ReplaceAllString(l, "")), "FORGED"),
+			"%s: a name begins a line: %.200q", what, l)
+		testenv.Check(t, len(l) <= 6000, "%s: a line of %d bytes: %.100q", what, len(l), l)
 	}
 }
 
@@ -162,9 +159,7 @@ func TestHostileNames(t *testing.T) {
 				}
 				what := strings.ReplaceAll(strings.Join(args, " "), with, "...")
 				code, out, msg := call(args...)
-				if code == exitBug {
-					t.Errorf("%s: exit status %d: %.300q", what, code, msg)
-				}
+				testenv.Check(t, code != exitBug, "%s: exit status %d: %.300q", what, code, msg)
 				shown(t, what, out)
 				shown(t, what+" (errors)", msg)
 				verb := args[0]
@@ -176,9 +171,8 @@ func TestHostileNames(t *testing.T) {
 				if err := json.Unmarshal([]byte(out), &v); err != nil {
 					t.Errorf("%s --json: %v", what, err)
 				}
-				if verb == "explain" && !holds(v, with+"x"+with) {
-					t.Errorf("%s --json: the name of the input is not exact", what)
-				}
+				testenv.Check(t, verb != "explain" || holds(v, with+"x"+with),
+					"%s --json: the name of the input is not exact", what)
 			}
 			for _, f := range []string{"o/report.html", "r/report.html", "mla/report.html"} {
 				if b, err := os.ReadFile(f); err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // TestOutPlaces: no verb replaces what is not a regular file or a folder of its
@@ -105,9 +106,8 @@ func TestOutPlaces(t *testing.T) {
 				}
 			}
 			if !strings.Contains(what, "pipe") && !strings.Contains(what, "device") {
-				if after, _ := os.ReadFile(p); string(after) != string(before) {
-					t.Errorf("%s, %s: it changed", verb, what)
-				}
+				after, _ := os.ReadFile(p)
+				testenv.Check(t, string(after) == string(before), "%s, %s: it changed", verb, what)
 			}
 			if b, err := os.ReadFile(victim); err != nil || string(b) != "victim" {
 				t.Errorf("%s, %s: a file of the user's changed: %q %v", verb, what, b, err)
@@ -115,9 +115,8 @@ func TestOutPlaces(t *testing.T) {
 		}
 	}
 	for _, d := range []string{"empty", "nowhere", "never"} {
-		if es, err := os.ReadDir(filepath.Join(dir, d)); len(es) > 0 {
-			t.Errorf("%s: %v %v", d, es, err)
-		}
+		es, err := os.ReadDir(filepath.Join(dir, d))
+		testenv.Check(t, len(es) <= 0, "%s: %v %v", d, es, err)
 	}
 }
 
@@ -142,16 +141,13 @@ func TestSavePlaces(t *testing.T) {
 	for _, save := range []string{"away/victim", "away/new.onnx", "../x.onnx", "/tmp/x.onnx", "link.onnx", "notes.txt",
 		"other.onnx", "tiny.onnx", "s.yaml", "./s.yaml", "result.onnx", "./result.onnx", ".", "", "a/../../x.onnx",
 		"notes.txt/x.onnx", "a\x00b", "..", "away"} {
-		if code, msg := try(save); code != exitUsage {
-			t.Errorf("%q: exit status %d: %s", save, code, msg)
-		}
-		if _, err := os.Lstat(filepath.Join(dir, "result.onnx")); err == nil {
-			t.Fatalf("%q: a result was written", save)
-		}
+		code, msg := try(save)
+		testenv.Check(t, code == exitUsage, "%q: exit status %d: %s", save, code, msg)
+		_, err := os.Lstat(filepath.Join(dir, "result.onnx"))
+		testenv.Require(t, err != nil, "%q: a result was written", save)
 	}
-	if es, err := os.ReadDir(outside); err != nil || len(es) != 1 {
-		t.Errorf("%v %v", es, err)
-	}
+	es, err := os.ReadDir(outside)
+	testenv.Check(t, err == nil && len(es) == 1, "%v %v", es, err)
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "victim" {
 		t.Errorf("%q %v", b, err)
 	}
@@ -159,13 +155,11 @@ func TestSavePlaces(t *testing.T) {
 		t.Errorf("%q %v", b, err)
 	}
 	for range 2 { // what a save step wrote, the next one replaces
-		if code, msg := try("parts/new.onnx"); code != exitOK {
-			t.Errorf("exit status %d: %s", code, msg)
-		}
+		code, msg := try("parts/new.onnx")
+		testenv.Check(t, code == exitOK, "exit status %d: %s", code, msg)
 	}
-	if code, msg := callAll("check", filepath.Join(dir, "parts", "new.onnx")); code != exitOK {
-		t.Errorf("exit status %d: %s", code, msg)
-	}
+	code, msg := callAll("check", filepath.Join(dir, "parts", "new.onnx"))
+	testenv.Check(t, code == exitOK, "exit status %d: %s", code, msg)
 }
 
 func callAll(args ...string) (int, string) {
@@ -224,9 +218,8 @@ func TestQuiet(t *testing.T) {
 		`(float[N, 4] x) => (float[N, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
 	args := []string{"compile", "--board", "host", "--out", filepath.Join(dir, "o"), m}
 	_, loud, msg := call(args...)
-	if !strings.Contains(msg, "nncc: note: ") || !strings.Contains(msg, "nncc: warning: ") {
-		t.Fatalf("this command has no note or no warning: %s", msg)
-	}
+	testenv.Require(t, strings.Contains(msg, "nncc: note: ") && strings.Contains(msg, "nncc: warning: "),
+		"this command has no note or no warning: %s", msg)
 	for _, flag := range []string{"--quiet", "-q"} {
 		must(t, os.RemoveAll(filepath.Join(dir, "o")))
 		code, out, msg := call(append(args, flag)...)
@@ -268,10 +261,7 @@ const smallFile = 16 << 10
 
 // TestTFLiteDamaged: damaged models are refused as input, or compile.
 func TestTFLiteDamaged(t *testing.T) {
-	var files [][]byte
-	for _, l := range tflitetest.Layers() {
-		files = append(files, l.Bytes())
-	}
+	files := lists.Map(tflitetest.Layers(), func(l *tflitetest.Layer) []byte { return l.Bytes() })
 	for _, p := range sharedata.Glob("tflite", "*.tflite") {
 		if b, err := os.ReadFile(p); err == nil && len(b) < smallFile {
 			files = append(files, b)
@@ -297,9 +287,7 @@ func TestTFLiteDamaged(t *testing.T) {
 			}
 		}
 	}
-	if compiled == 0 || compiled == 2*count {
-		t.Errorf("%d of %d damaged files compile", compiled, 2*count)
-	}
+	testenv.Check(t, compiled != 0 && compiled != 2*count, "%d of %d damaged files compile", compiled, 2*count)
 }
 
 // casesOf writes the runs of an archive, the first axis of each array, as folders of
@@ -386,9 +374,7 @@ func TestConcurrentOut(t *testing.T) {
 	check := func(round int, must bool) {
 		t.Helper()
 		if _, err := os.Stat(out); err != nil {
-			if must {
-				t.Fatalf("round %d: %v, though a process ended well", round, err)
-			}
+			testenv.Require(t, !must, "round %d: %v, though a process ended well", round, err)
 			counts["absent"]++
 			return
 		}
@@ -459,8 +445,6 @@ func TestConcurrentOut(t *testing.T) {
 	}
 	check(rounds, true)
 	es, err := os.ReadDir(parent)
-	if err != nil || len(es) != 1 {
-		t.Errorf("left behind: %v %v", es, err)
-	}
+	testenv.Check(t, err == nil && len(es) == 1, "left behind: %v %v", es, err)
 	t.Log(fmt.Sprint(rounds, " rounds: ", counts))
 }

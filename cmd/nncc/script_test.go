@@ -204,9 +204,7 @@ func itoa(n int) string {
 func completed(t *testing.T, line ...string) []string {
 	t.Helper()
 	code, out, msg := call(append([]string{completer}, line...)...)
-	if code != exitOK || msg != "" {
-		t.Fatalf("%q: exit status %d: %s", line, code, msg)
-	}
+	testenv.Require(t, code == exitOK && msg == "", "%q: exit status %d: %s", line, code, msg)
 	var got []string
 	for _, l := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
 		w, _, _ := strings.Cut(l, "\t")
@@ -247,9 +245,7 @@ func TestCandidates(t *testing.T) {
 	} {
 		got := completed(t, strings.Split(k.line, " ")...)
 		for _, w := range strings.Fields(k.want) {
-			if !slices.Contains(got, w) {
-				t.Errorf("%q: %q, want %s among them", k.line, got, w)
-			}
+			testenv.Check(t, slices.Contains(got, w), "%q: %q, want %s among them", k.line, got, w)
 		}
 		if k.want == "" && strings.Join(got, "") != "" || k.never != "" && slices.Contains(got, k.never) {
 			t.Errorf("%q: %q", k.line, got)
@@ -284,9 +280,7 @@ func TestShells(t *testing.T) {
 				testenv.Lacks(t, shell, shell+" is not installed")
 			}
 			code, script, msg := call("completion", shell)
-			if code != exitOK || script == "" {
-				t.Fatal(msg)
-			}
+			testenv.Require(t, code == exitOK && script != "", "%v", msg)
 			file := filepath.Join(dir, "nncc."+shell)
 			must(t, os.WriteFile(file, []byte(script), 0o666))
 			cmd := exec.Command(path, map[string][]string{"bash": {"-c", programs[shell], shell, file},
@@ -295,20 +289,15 @@ func TestShells(t *testing.T) {
 			cmd.Dir = dir
 			out, err := cmd.CombinedOutput()
 			lines := strings.Split(string(out), "\n")
-			if err != nil || len(lines) < 4 {
-				t.Fatalf("%v: %s", err, out)
-			}
+			testenv.Require(t, err == nil && len(lines) >= 4, "%v: %s", err, out)
 			for i, want := range []string{"verify version", "cortex-m55", "--calib-method"} {
 				for _, w := range strings.Fields(want) {
-					if !strings.Contains(lines[i], w) || strings.Contains(lines[i], "compile") {
-						t.Errorf("%q, want %s", lines[i], want)
-					}
+					testenv.Check(t, strings.Contains(lines[i], w) && !strings.Contains(lines[i], "compile"),
+						"%q, want %s", lines[i], want)
 				}
 			}
 			files := map[string]string{"bash": "", "zsh": "files", "fish": "model.onnx"}[shell]
-			if last := strings.TrimSpace(lines[3]); last != files {
-				t.Errorf("%q, want files (%q)", last, files)
-			}
+			testenv.Equal(t, strings.TrimSpace(lines[3]), files)
 		})
 	}
 	if code, _, msg := call("completion", "bsh"); code != exitUsage || !strings.Contains(msg, "did you mean bash?") {
@@ -319,18 +308,13 @@ func TestShells(t *testing.T) {
 // TestManPage: the page has every verb, flag and topic, and mandoc finds no fault.
 func TestManPage(t *testing.T) {
 	code, page, msg := call("man")
-	if code != exitOK {
-		t.Fatal(msg)
-	}
+	testenv.Require(t, code == exitOK, "%v", msg)
 	for n := range verbs {
-		if !strings.Contains(page, `\fBnncc `+roff(n)+`\fR`) {
-			t.Errorf("the verb %s is missing", n)
-		}
+		testenv.Check(t, strings.Contains(page, `\fBnncc `+roff(n)+`\fR`), "the verb %s is missing", n)
 	}
 	for n := range flagRules {
-		if n != "help" && !strings.Contains(page, `\fB\-\-`+roff(n)+`\fR`) {
-			t.Errorf("the flag --%s is missing", n)
-		}
+		testenv.Check(t, n == "help" || strings.Contains(page, `\fB\-\-`+roff(n)+`\fR`), "the flag --%s is missing",
+			n)
 	}
 	mandoc := testenv.Tool(t, "mandoc", "mandoc")
 	cmd := exec.Command(mandoc, "-Tlint", "-Wwarning")
@@ -349,28 +333,23 @@ func TestManPage(t *testing.T) {
 func TestFlagGroups(t *testing.T) {
 	for _, g := range flagGroups {
 		for _, n := range strings.Fields(g.names) {
-			if _, ok := flagRules[n]; !ok {
-				t.Errorf("group %s: there is no flag --%s", g.title, n)
-			}
+			_, ok := flagRules[n]
+			testenv.Check(t, ok, "group %s: there is no flag --%s", g.title, n)
 		}
 	}
 	for verb := range verbs {
 		_, help, _ := call(verb, "-h")
 		titles, _ := grouped(verbFlags(&cli{}, verb))
 		for _, g := range titles {
-			if len(titles) > 1 && !strings.Contains(help, "Flags, "+g+":\n") {
-				t.Errorf("%s -h: no group %s", verb, g)
-			}
+			testenv.Check(t, len(titles) <= 1 || strings.Contains(help, "Flags, "+g+":\n"), "%s -h: no group %s",
+				verb, g)
 		}
 		for _, want := range []string{"common", "quantisation", "memory", "gates", "debugging"} {
-			if verb == "verify" && !slices.Contains(titles, want) {
-				t.Errorf("verify has no group %s", want)
-			}
+			testenv.Check(t, verb != "verify" || slices.Contains(titles, want), "verify has no group %s", want)
 		}
 		for name, r := range flagRules {
-			if r.applies(verb) && strings.Count(help, "--"+name+" ") == 0 {
-				t.Errorf("%s -h: no --%s", verb, name)
-			}
+			testenv.Check(t, !r.applies(verb) || strings.Count(help, "--"+name+" ") != 0, "%s -h: no --%s", verb,
+				name)
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestSignals: a signal ends nncc with 128 and its number, with the compilers
@@ -69,9 +71,7 @@ func TestSignals(t *testing.T) {
 			for child == 0 { // the tests' own limit ends a wait in vain
 				b, _ := os.ReadFile(pids)
 				child, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-				if syscall.Kill(cmd.Process.Pid, 0) != nil {
-					t.Fatal("nncc ended")
-				}
+				testenv.Require(t, syscall.Kill(cmd.Process.Pid, 0) == nil, "nncc ended")
 				time.Sleep(5 * time.Millisecond)
 			}
 			for _, s := range c.signals {
@@ -86,9 +86,8 @@ func TestSignals(t *testing.T) {
 				gone = syscall.Kill(child, 0) != nil || zombie(child)
 			}
 			for _, d := range []string{tmp, work} {
-				if es, err := os.ReadDir(d); err != nil || len(es) > 0 {
-					t.Errorf("left behind: %v %v", es, err)
-				}
+				es, err := os.ReadDir(d)
+				testenv.Check(t, err == nil && len(es) <= 0, "left behind: %v %v", es, err)
 			}
 		})
 	}

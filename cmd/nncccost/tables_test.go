@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/cost"
 )
 
@@ -78,12 +79,7 @@ func TestSteps(t *testing.T) {
 	}{{options{}, "points fit cycles code"}, {options{variants: "f"}, "points fit code"},
 		{options{kinds: "pad"}, "points fit code"}, {options{only: "points"}, "points fit"},
 		{options{only: "cycles", variants: "f"}, "cycles"}, {options{only: "fit"}, "fit"}} {
-		var got []string
-		for _, s := range []string{"points", "fit", "cycles", "code"} {
-			if c.o.does(s) {
-				got = append(got, s)
-			}
-		}
+		got := lists.Filter([]string{"points", "fit", "cycles", "code"}, func(s string) bool { return c.o.does(s) })
 		testenv.Check(t, strings.Join(got, " ") == c.want, "%+v does %v, want %s", c.o, got, c.want)
 	}
 }

@@ -37,15 +37,13 @@ func newSite(t *testing.T) *site {
 	s.program = filepath.Join(s.dir, "nncc")
 	// As the page's is built: the version must not depend on how.
 	c := exec.Command("go", "build", "-trimpath", "-o", s.program, "github.com/nncc/nncc/cmd/nncc")
-	if b, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	b, err := c.CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, b)
 	list := testenv.Must(Files())(t)
 	testenv.OK(t, files.WriteTree(filepath.Join(s.dir, "web"), list))
 	for _, f := range list {
-		if f.Path == program && len(f.Data) > most {
-			t.Errorf("%s has %d bytes, at most %d are wanted", f.Path, len(f.Data), most)
-		}
+		testenv.Check(t, f.Path != program || len(f.Data) <= most, "%s has %d bytes, at most %d are wanted", f.Path,
+			len(f.Data), most)
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(s.dir, "web"))))
 	t.Cleanup(server.Close)
@@ -107,18 +105,13 @@ func written(t *testing.T, dir string) map[string][]byte {
 
 func same(t *testing.T, got, want map[string][]byte) {
 	t.Helper()
-	if len(want) == 0 {
-		t.Fatal("the command line wrote nothing")
-	}
+	testenv.Require(t, len(want) != 0, "the command line wrote nothing")
 	for name, b := range want {
-		if !bytes.Equal(got[name], b) {
-			t.Errorf("%s: the page has %d bytes, the command line another %d", name, len(got[name]), len(b))
-		}
+		testenv.Check(t, bytes.Equal(got[name], b), "%s: the page has %d bytes, the command line another %d", name,
+			len(got[name]), len(b))
 	}
 	for name := range got {
-		if want[name] == nil {
-			t.Errorf("%s: only the page has it", name)
-		}
+		testenv.Check(t, want[name] != nil, "%s: only the page has it", name)
 	}
 }
 
@@ -172,13 +165,11 @@ func testResponds(t *testing.T, s *site, model, calib string) {
 		longest = max(longest, beats[i]-beats[i-1])
 	}
 	t.Logf("%.1f s, %d beats of the page's clock, %.0f ms between two at most", took/1000, len(beats), longest)
-	if len(beats) < 3 || longest > took/2 {
-		t.Errorf("the page stood still for %.0f of %.0f ms", longest, took)
-	}
+	testenv.Check(t, len(beats) >= 3 && !(longest > took/2), "the page stood still for %.0f of %.0f ms", longest,
+		took)
 	c := exec.Command(s.program, append(args, model)...)
-	if b, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	b, err := c.CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, b)
 	same(t, download(t, tab), written(t, args[3]))
 }
 
@@ -206,19 +197,14 @@ func testCompile(t *testing.T, s *site) {
 	}
 	out := filepath.Join(s.dir, "out")
 	c := exec.Command(s.program, "--board", "cortex-m4", "--calib", calib, "--name", "seven", "--out", out, model)
-	if b, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	b, err := c.CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, b)
 	same(t, download(t, tab), written(t, out))
 	said := browser.Value[string](t, tab, text("#command"))
 	want := "nncc verify --board cortex-m4 --calib digits_calib.npz --name seven digits.onnx"
-	if !strings.Contains(said, want) {
-		t.Errorf("the page says %q, want %q in it", said, want)
-	}
+	testenv.Check(t, strings.Contains(said, want), "the page says %q, want %q in it", said, want)
 	html := browser.Value[string](t, tab, `document.querySelector("#page").srcdoc`)
-	if !strings.Contains(html, "digits.onnx") {
-		t.Error("the report is not shown")
-	}
+	testenv.Check(t, strings.Contains(html, "digits.onnx"), "the report is not shown")
 	for _, width := range []int64{1280, 390} {
 		tab.Resize(t, width, 900)
 		tab.Fits(t)
@@ -246,8 +232,7 @@ func testRefusal(t *testing.T, s *site) {
 		!strings.Contains(v, "junk.onnx") {
 		t.Errorf("junk: the page says %q", v)
 	}
-	if !browser.Value[bool](t, tab, `document.querySelector("#downloads").hidden`) {
-		t.Error("junk: sources are offered")
-	}
+	testenv.Check(t, browser.Value[bool](t, tab, `document.querySelector("#downloads").hidden`),
+		"junk: sources are offered")
 	tab.Fits(t)
 }

@@ -83,9 +83,8 @@ func TestClassFolders(t *testing.T) {
 	}
 	write(t, []byte("pictures of animals"), dir, "README")
 	s := open(t, input(1, 3, 3, 3), nil, dir)
-	if !slices.Equal(s.Classes, []string{"cat", "dog"}) || s.Len() != 6 {
-		t.Fatalf("classes %v, %d samples", s.Classes, s.Len())
-	}
+	testenv.Require(t, slices.Equal(s.Classes, []string{"cat", "dog"}) && s.Len() == 6, "classes %v, %d samples",
+		s.Classes, s.Len())
 	for i, want := range []struct {
 		name  string
 		label int

@@ -60,9 +60,8 @@ func TestRoundTrip(t *testing.T) {
 	for _, e := range samples() {
 		var b bytes.Buffer
 		testenv.OK(t, WriteNpy(&b, e.Array))
-		if data := e.Array.Len() * dtypes[e.Array.DType].size; (b.Len()-data)%64 != 0 {
-			t.Errorf("%s: data start at %d", e.Name, b.Len()-data)
-		}
+		data := e.Array.Len() * dtypes[e.Array.DType].size
+		testenv.Check(t, (b.Len()-data)%64 == 0, "%s: data start at %d", e.Name, b.Len()-data)
 		got := testenv.Must(ReadNpy(bytes.NewReader(b.Bytes()), Limits{}))(t)
 		testenv.Equal(t, cmp.Diff(e.Array, got, cmpArrays), "", e.Name)
 	}
@@ -303,9 +302,7 @@ func TestConversions(t *testing.T) {
 	testenv.Check(t, math.Signbit(half(0x8000)) && math.IsNaN(half(0x7e00)), "half: -0 or NaN")
 	_, err := New([]int{2}, []string{"a"})
 	testenv.Check(t, err != nil, "text was taken")
-	if _, err := New([]int{3}, []int8{1}); err == nil {
-		t.Error("wrong count was taken")
-	}
+	testenv.Check(t, testenv.Err(New([]int{3}, []int8{1})) != nil, "wrong count was taken")
 }
 
 // FuzzRead: no input makes the readers panic, and what they accept is consistent
@@ -347,9 +344,7 @@ func TestTensors(t *testing.T) {
 				d.SetInt(i, int64(i))
 			}
 			var b bytes.Buffer
-			if err := WriteNpy(&b, FromTensor(d)); err != nil {
-				t.Fatalf("%v: %v", d, err)
-			}
+			testenv.OK(t, WriteNpy(&b, FromTensor(d)), d)
 			a, err := ReadNpy(&b, Limits{})
 			testenv.Require(t, err == nil, "%v: %v", d, err)
 			g, err := ToTensor(a)

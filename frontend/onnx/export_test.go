@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -160,10 +161,7 @@ func TestExportOperators(t *testing.T) {
 			g := irtest.Parse(t, src+"}")
 			m, b, in, want := exported(t, g, ExportOptions{}, c.tol)
 			testenv.Equal(t, m.OpsetImport[0].GetVersion(), c.opset, "opset")
-			var ops []string
-			for _, n := range m.Graph.Node {
-				ops = append(ops, n.GetOpType())
-			}
+			ops := lists.Map(m.Graph.Node, func(n *pb.NodeProto) string { return n.GetOpType() })
 			testenv.Equal(t, strings.Join(ops, " "), c.ops, "written as")
 			q.add(t, c.name, b, g, in, want, 1e-5)
 			// In the newest opset, too, mostly as the operator itself.

@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // fuzzLimits keep a single case small.
@@ -74,8 +75,7 @@ func openFuzzed(t *testing.T, b []byte) {
 
 // fuzzSeeds are small models with much in them.
 func fuzzSeeds(t testing.TB) [][]byte {
-	var out [][]byte
-	for _, text := range []string{
+	out := lists.Map([]string{
 		`(float[1,2,6,6] x) => (float y) <float[3,2,3,3] w> { k = Constant <value = float[2] {1, 2}> ()
 			n = BatchNormalization (x, k, k, k, k) p = MaxPool <kernel_shape = [2, 2]> (n) r = Relu (p)
 			y = Softmax <axis = 1> (r) }`,
@@ -98,9 +98,9 @@ func fuzzSeeds(t testing.TB) [][]byte {
 			p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () b = Pad (a, p) c, d = TopK <axis = 3> (b,
 				k) y = Add (c, c)
 			k = Constant <value_ints = [2]> () }`,
-	} {
-		out = append(out, tBytes(textModel(t, 13, text).Proto))
-	}
+	}, func(text string) []byte {
+		return tBytes(textModel(t, 13, text).Proto)
+	})
 	files := sharedata.Glob("bad", "*.onnx")
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil && len(b) < 1<<13 {

@@ -457,8 +457,7 @@ func TestInputWithoutShape(t *testing.T) {
 	if _, err = OpenModel(m, ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--dim x.0=N") {
 		t.Errorf("without --dim: %v", err)
 	}
-	g, err := OpenModel(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.1": 3}})
-	testenv.OK(t, err)
+	g := testenv.Must(OpenModel(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.1": 3}}))(t)
 	testenv.Same(t, g.Out[0].Type.Shape, []int{2, 3}, "shape")
 	if _, err = OpenModel(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.2": 3}}); err == nil {
 		t.Error("a dimension behind one that is not given is taken")

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
@@ -214,9 +215,6 @@ func tFunc(domain, name string, in, out []string, nodes ...*pb.NodeProto) *pb.Fu
 
 // bytes serialises a message; models in tests are small and well-formed.
 func tBytes(m proto.Message) []byte {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
+	b := bug.Must(proto.MarshalOptions{Deterministic: true}.Marshal(m))
 	return b
 }

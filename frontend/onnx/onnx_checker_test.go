@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // mutant is a model with one thing changed.
@@ -258,10 +259,7 @@ func TestAgainstONNXChecker(t *testing.T) {
 			}
 		}
 	}
-	var models [][]byte
-	for _, m := range list {
-		models = append(models, tBytes(m.p))
-	}
+	models := lists.Map(list, func(m mutant) []byte { return tBytes(m.p) })
 	verdicts := onnxChecker(t, models)
 	counts := map[string]int{}
 	for i, m := range list {

@@ -114,9 +114,7 @@ func arrays(t *testing.T, entries []npz.Entry, prefix string) []*tensor.Dense {
 // conform gives an input the graph's type.
 func conform(t *testing.T, v *ir.Value, d *tensor.Dense) *tensor.Dense {
 	t.Helper()
-	if d.Len() != v.Type.Elems() {
-		t.Fatalf("input %s has %d elements, the graph wants %v", v, d.Len(), v.Type)
-	}
+	testenv.Require(t, d.Len() == v.Type.Elems(), "input %s has %d elements, the graph wants %v", v, d.Len(), v.Type)
 	return d.Cast(v.Type.DType).Reshaped(v.Type.Shape)
 }
 

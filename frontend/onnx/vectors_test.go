@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -69,10 +70,7 @@ func testVectors(t *testing.T, file string) {
 	}
 	for i, r := range ort.Run(t, jobs) {
 		v := asked[i]
-		var said []string
-		for _, o := range r.Outputs {
-			said = append(said, ort.Printed(o.Data))
-		}
+		said := lists.Map(r.Outputs, func(o ort.Tensor) string { return ort.Printed(o.Data) })
 		switch {
 		case r.Err != "":
 			t.Errorf("%s: ONNX Runtime: %s", v.Name, r.Err)

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -161,10 +162,7 @@ func modelText(m *Model) string {
 
 func wantText(t testing.TB, m *Model, want string) {
 	t.Helper()
-	var lines []string
-	for _, l := range strings.Split(strings.TrimSpace(want), "\n") {
-		lines = append(lines, strings.TrimSpace(l))
-	}
+	lines := lists.Map(strings.Split(strings.TrimSpace(want), "\n"), strings.TrimSpace)
 	got := strings.TrimSpace(modelText(m))
 	testenv.Check(t, got == strings.Join(lines, "\n"), "graph is\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -291,7 +290,6 @@ func (p *probe) merge(b *probe) {
 		}
 	}
 	p.Problems = append(p.Problems, b.Problems...)
-	lists.Sort(p.Problems, func(x, y error) int { return 0 })
 	p.Problems = slices.CompactFunc(p.Problems, func(x, y error) bool { return x.Error() == y.Error() })
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -54,10 +55,7 @@ func inRuntime(t *testing.T, script string, m *Model, bound float64) {
 		var in []ort.Tensor
 		for _, name := range before.InputNames() {
 			_, s := before.IOShape(name)
-			var shape []int
-			for _, d := range s {
-				shape = append(shape, int(d.Size))
-			}
+			shape := lists.Map(s, func(d Dim) int { return int(d.Size) })
 			in = append(in, ort.Tensor{Name: name, Data: ir.Rand(seed+1, tensor.F32, shape)})
 		}
 		for _, x := range []*Model{before, res.Model} {

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -93,12 +94,7 @@ func edit(t testing.TB, m *Model, r *rand.Rand) string {
 		m.RenameValue(v, m.UniqueValue("renamed"))
 		return "renamed " + v
 	case k == 5:
-		var ids []*pb.NodeProto
-		for _, n := range m.Find(Query{Op: "Identity"}) {
-			if r.IntN(2) == 0 {
-				ids = append(ids, n)
-			}
-		}
+		ids := lists.Filter(m.Find(Query{Op: "Identity"}), func(n *pb.NodeProto) bool { return r.IntN(2) == 0 })
 		m.Remove(ids, RemoveOptions{Input: -1})
 		return fmt.Sprintf("removed %d identities", len(ids))
 	}
@@ -114,12 +110,7 @@ func TestRandomSplits(t *testing.T) {
 		n := m.graph().Node[r.IntN(len(m.graph().Node))]
 		cut := n.Output[0]
 		// The head computes what does not need the cut value, too.
-		var outs []string
-		for _, o := range m.OutputNames() {
-			if o != cut {
-				outs = append(outs, o)
-			}
-		}
+		outs := lists.Filter(m.OutputNames(), func(o string) bool { return o != cut })
 		tail, err := fail.Try(func() *Model { return m.Extract(in(cut), outs) })
 		if err != nil {
 			continue // a branch passes the cut: not a cut of the whole

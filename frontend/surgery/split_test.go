@@ -59,9 +59,7 @@ func TestExtract(t *testing.T) {
 	}
 	// A constant may become an input.
 	p = m.Extract(in("x", "w"), in("a"))
-	if p.IsInitializer("w") || !slices.Equal(p.InputNames(), in("x", "w")) {
-		t.Errorf("inputs %v", p.InputNames())
-	}
+	testenv.Check(t, !p.IsInitializer("w") && slices.Equal(p.InputNames(), in("x", "w")), "inputs %v", p.InputNames())
 	valid(t, p)
 }
 
@@ -176,9 +174,8 @@ func TestMergeErrors(t *testing.T) {
 	b.RenameValue("u", "x")
 	m := Merge([]*Model{a, b}, MergeOptions{})
 	valid(t, m)
-	if !slices.Equal(m.InputNames(), in("x")) || len(m.OutputNames()) != 4 {
-		t.Errorf("inputs %v, outputs %v", m.InputNames(), m.OutputNames())
-	}
+	testenv.Check(t, slices.Equal(m.InputNames(), in("x")) && len(m.OutputNames()) == 4, "inputs %v, outputs %v",
+		m.InputNames(), m.OutputNames())
 }
 
 func TestSplitInScript(t *testing.T) {

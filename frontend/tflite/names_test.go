@@ -15,6 +15,8 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -108,11 +110,7 @@ func hostileNames(rng *rand.Rand, g tflitetest.Graph, plain *ir.Graph) tflitetes
 }
 
 func tensorNames(g tflitetest.Graph) []string {
-	var names []string
-	for _, t := range g.Tensors {
-		names = append(names, t.Name)
-	}
-	return names
+	return lists.Map(g.Tensors, func(t tflitetest.Tensor) string { return t.Name })
 }
 
 // valuesOf are the values of a graph in order.
@@ -234,8 +232,7 @@ func TestSharedBias(t *testing.T) {
 	}
 	have, want := build(true), build(false)
 	for k := range want {
-		if !bytes.Equal(have[k].Bytes(), want[k].Bytes()) {
-			t.Errorf("result %d is %v, with a bias of each layer's own %v", k, have[k].Bytes(), want[k].Bytes())
-		}
+		testenv.Check(t, bytes.Equal(have[k].Bytes(), want[k].Bytes()),
+			"result %d is %v, with a bias of each layer's own %v", k, have[k].Bytes(), want[k].Bytes())
 	}
 }

@@ -117,9 +117,7 @@ func TestNetwork(t *testing.T) {
 			sum += min(c, 255./256) * float64(int8(v.Data[o*36+i])) * 0.02
 		}
 		want := min(max(math.Round(sum/0.05)+3, -128), 127)
-		if math.Abs(float64(have.Int(o))-want) > 1 {
-			t.Errorf("result %d is %d, want %g", o, have.Int(o), want)
-		}
+		testenv.Check(t, !(math.Abs(float64(have.Int(o))-want) > 1), "result %d is %d, want %g", o, have.Int(o), want)
 	}
 }
 
@@ -138,9 +136,8 @@ func TestInt4(t *testing.T) {
 	}
 	want := run(t, net.Bytes(), x)[0]
 	w.Type, w.Data = 17, packed
-	if have := run(t, net.Bytes(), x)[0]; !bytes.Equal(have.Bytes(), want.Bytes()) {
-		t.Errorf("%v, of int8 weights %v", have.Bytes(), want.Bytes())
-	}
+	have := run(t, net.Bytes(), x)[0]
+	testenv.Check(t, bytes.Equal(have.Bytes(), want.Bytes()), "%v, of int8 weights %v", have.Bytes(), want.Bytes())
 }
 
 // TestMutated: damaged files are refused, or are models; nothing panics, and nothing

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -276,10 +277,7 @@ func TestLSTMInto(t *testing.T) {
 		f := LSTMInto(n, in[1], in[2], in[3])
 		testenv.Require(t, f != nil, "%s has no quick form", n)
 		want := testenv.Must(n.Op.Eval(n, in))(t)
-		var got [][]float32
-		for _, w := range want {
-			got = append(got, make([]float32, w.Len()))
-		}
+		got := lists.Map(want, func(w *tensor.Dense) []float32 { return make([]float32, w.Len()) })
 		cells := 0
 		f([]*tensor.Dense{in[0], nil, nil, nil, nil, in[5], in[6]}, got, func(c []float32) { cells += len(c) })
 		testenv.Require(t, cells == seq*batch*dirs*hidden, "%s: %d cell states were seen, want %d", n, cells,

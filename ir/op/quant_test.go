@@ -176,9 +176,8 @@ func TestAddMulS8(t *testing.T) {
 			x := int32(broadcastAt(a, sh[2], i)) - qa.Zero[0]
 			y := int32(broadcastAt(b, sh[2], i)) - qb.Zero[0]
 			s := refScale(x<<20, sa/twice) + refScale(y<<20, sb/twice)
-			if want := clampS8(refScale(s, twice/((1<<20)*so))+qo.Zero[0], lo, hi); sum.Int(i) != want {
-				t.Fatalf("Add round %d element %d: %d, want %d", round, i, sum.Int(i), want)
-			}
+			want := clampS8(refScale(s, twice/((1<<20)*so))+qo.Zero[0], lo, hi)
+			testenv.Require(t, sum.Int(i) == want, "Add round %d element %d: %d, want %d", round, i, sum.Int(i), want)
 			if want := clampS8(refScale(x*y, sa*sb/so)+qo.Zero[0], lo, hi); prod.Int(i) != want {
 				t.Fatalf("Mul round %d element %d: %d, want %d", round, i, prod.Int(i), want)
 			}
@@ -196,14 +195,12 @@ func TestMinMaxS8(t *testing.T) {
 	mixed := evalQ(t, "Max", nil, s8(other), operand{a, q, false}, operand{b, other, true})
 	for i := range a.Len() {
 		x, y, z := broadcastAt(a, out, i), broadcastAt(b, out, i), broadcastAt(c, out, i)
-		if mn.Int(i) != min(x, y, z) || mx.Int(i) != max(x, y, z) {
-			t.Fatalf("element %d: Min %d, Max %d of %d %d %d", i, mn.Int(i), mx.Int(i), x, y, z)
-		}
+		testenv.Require(t, mn.Int(i) == min(x, y, z) && mx.Int(i) == max(x, y, z),
+			"element %d: Min %d, Max %d of %d %d %d", i, mn.Int(i), mx.Int(i), x, y, z)
 		exact := max(float64(x-3)*float64(float32(0.1)), float64(y+20)*float64(float32(0.07)))
 		want := min(max(math.Round(exact/float64(float32(0.07)))-20, -128), 127)
-		if float64(mixed.Int(i)) != want {
-			t.Fatalf("element %d: Max of two quantisations %d, want %v", i, mixed.Int(i), want)
-		}
+		testenv.Require(t, float64(mixed.Int(i)) == want, "element %d: Max of two quantisations %d, want %v", i,
+			mixed.Int(i), want)
 	}
 }
 
@@ -308,9 +305,7 @@ func TestSoftmaxS8(t *testing.T) {
 			y := evalQ(t, "Softmax", ir.Attrs{"axis": ir.Int(axis)}, s8(qo), operand{x, qx, false})
 			xt, yt := x.Transpose(perm), y.Transpose(perm)
 			last := evalQ(t, "Softmax", nil, s8(qo), operand{xt, qx, false})
-			if !tensor.Equal(last, yt) {
-				t.Fatalf("axis %d differs from the same data on the last axis", axis)
-			}
+			testenv.Require(t, tensor.Equal(last, yt), "axis %d differs from the same data on the last axis", axis)
 			n := xt.Shape[2]
 			for row := 0; row < xt.Len(); row += n {
 				sum := 0.0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -38,10 +39,8 @@ func TestQuantiseS8(t *testing.T) {
 			}
 			q, f := run(1)
 			wantQ, wantF := run(len(x))
-			if !tensor.Equal(q, wantQ) || !tensor.Equal(f, wantF) {
-				t.Errorf("scale %v, zero point %d:\n%v\n%v\nwant\n%v\n%v", scale, zero, q.Data, f.Data, wantQ.Data,
-					wantF.Data)
-			}
+			testenv.Check(t, tensor.Equal(q, wantQ) && tensor.Equal(f, wantF),
+				"scale %v, zero point %d:\n%v\n%v\nwant\n%v\n%v", scale, zero, q.Data, f.Data, wantQ.Data, wantF.Data)
 		}
 	}
 }
@@ -75,10 +74,7 @@ func TestDequantizeBlocks(t *testing.T) {
 func evalOn(t *testing.T, o *ir.OpDef, in []*tensor.Dense) *tensor.Dense {
 	t.Helper()
 	g := ir.New("g")
-	var vs []*ir.Value
-	for _, d := range in {
-		vs = append(vs, g.AddInput("x", ir.T(d.DType, d.Shape...)))
-	}
+	vs := lists.Map(in, func(d *tensor.Dense) *ir.Value { return g.AddInput("x", ir.T(d.DType, d.Shape...)) })
 	n := testenv.Must(g.Add(o, "n", nil, 1, vs...))(t)
 	out := testenv.Must(ir.EvalNode(n, in))(t)
 	return out[0]

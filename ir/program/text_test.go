@@ -25,15 +25,13 @@ import (
 // example is the program that README.md points to.
 func example(t testing.TB) string {
 	t.Helper()
-	b, err := os.ReadFile("testdata/example.txt")
-	testenv.OK(t, err)
+	b := testenv.Must(os.ReadFile("testdata/example.txt"))(t)
 	return string(b)
 }
 
 // TestExample: the example is a program.
 func TestExample(t *testing.T) {
-	p, err := program.Parse(example(t))
-	testenv.OK(t, err)
+	p := testenv.Must(program.Parse(example(t)))(t)
 	if err := p.Verify(); err != nil {
 		t.Error(err)
 	}

@@ -39,8 +39,7 @@ func TestVerifyIndices(t *testing.T) {
 	index := []string{".Buffer", ".In.Buffer", ".Out", ".Scratch", ".AliasOf", ".In", ".Init", ".Parts.I"}
 	seen := map[string]bool{}
 	for _, src := range []string{example(t), states} {
-		p, err := program.Parse(src)
-		testenv.OK(t, err)
+		p := testenv.Must(program.Parse(src))(t)
 		testenv.OK(t, p.Verify())
 		numbers(reflect.ValueOf(p), "", func(path string, v reflect.Value) {
 			if !v.CanSet() || strings.Contains(path, ".Type.") {

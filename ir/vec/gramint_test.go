@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestAddGramInts: with assembly and without, the lower triangle gets the scalar products of
@@ -49,9 +51,7 @@ func TestAddGramInts(t *testing.T) {
 			}
 			c := slices.Clone(start)
 			AddGramInts(size, n, x, c, serial)
-			if !slices.Equal(c, want) {
-				t.Fatalf("width %d, %d rows of %d: %v, want %v", width, size, n, c, want)
-			}
+			testenv.Require(t, slices.Equal(c, want), "width %d, %d rows of %d: %v, want %v", width, size, n, c, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -66,10 +67,7 @@ func (b *gen) ints(v ...int) *ir.Value {
 func (b *gen) add(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Node {
 	b.n++
 	name := fmt.Sprintf("%s_%d", d.Name, b.n)
-	n, err := b.g.Add(d, name, attrs, 1, append([]*ir.Value{b.v}, in...)...)
-	if err != nil {
-		panic(err)
-	}
+	n := bug.Must(b.g.Add(d, name, attrs, 1, append([]*ir.Value{b.v}, in...)...))
 	n.Origin = []string{name}
 	b.v = n.Out[0]
 	return n
@@ -151,10 +149,7 @@ func (b *gen) step() {
 			args = args[:1] // halves
 		}
 		b.n++
-		n, err := b.g.Add(op.Split, fmt.Sprintf("Split_%d", b.n), ir.Attrs{"axis": ir.Int(1)}, 2, args...)
-		if err != nil {
-			panic(err)
-		}
+		n := bug.Must(b.g.Add(op.Split, fmt.Sprintf("Split_%d", b.n), ir.Attrs{"axis": ir.Int(1)}, 2, args...))
 		n.Origin = []string{n.Name}
 		b.v = n.Out[1]
 		b.conv(b.channels(), 1, 1)

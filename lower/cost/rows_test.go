@@ -17,8 +17,7 @@ func TestRows(t *testing.T) {
 		"element N=1 IH=1 IW=1 C=9216 OH=1 OW=1 OC=9216 KH=1 KW=1 SH=1 SW=1 DH=1 DW=1 groups=9216 reads=2 sums=1",
 	} {
 		for _, isa := range []string{"mve", "dsp", "c"} {
-			geometry, err := ParseGeometry(g)
-			testenv.OK(t, err)
+			geometry := testenv.Must(ParseGeometry(g))(t)
 			l := &Layer{Variant: "none", Geometry: geometry}
 			target := &Target{ISA: isa}
 			last := target.Rows(l, 24, 24)

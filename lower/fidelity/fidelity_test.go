@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -175,10 +176,7 @@ func TestMutations(t *testing.T) {
 			m.change(g, node(t, g, m.at))
 			bad := wrong(r, check(t, r, g))
 			if len(bad) != 1 || !strings.Contains(bad[0].Layer(), fmt.Sprintf("%q", m.at)) {
-				var got []string
-				for _, s := range bad {
-					got = append(got, s.Layer())
-				}
+				got := lists.Map(bad, func(s *fidelity.Stretch) string { return s.Layer() })
 				t.Fatalf("named %q, want %q", got, m.at)
 			}
 			t.Logf("%s: off by %g, %d of %d", bad[0].Layer(), bad[0].Off, bad[0].Wrong, bad[0].Elements)
@@ -190,10 +188,7 @@ func TestMutations(t *testing.T) {
 func TestEveryTensor(t *testing.T) {
 	r := lowered(t, irtest.Parse(t, network))
 	rows := check(t, r, r.Whole).Rows(r.Model.OutNames)
-	var got []string
-	for _, s := range rows[0].Stretches {
-		got = append(got, s.Tensor)
-	}
+	got := lists.Map(rows[0].Stretches, func(s *fidelity.Stretch) string { return s.Tensor })
 	testenv.Same(t, got, []string{"xq", "rq", "mq", "aq", "gq", "p"}, "compared")
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
@@ -81,10 +82,7 @@ func TestGroups(t *testing.T) {
 		g := irtest.Parse(t, head+"  "+c.nodes+"\n  out \"y\" = %y\n}")
 		var got []string
 		for _, group := range fuse.Groups(g) {
-			var names []string
-			for _, n := range group.Nodes {
-				names = append(names, n.Name)
-			}
+			names := lists.Map(group.Nodes, func(n *ir.Node) string { return n.Name })
 			got = append(got, strings.Join(names, "+"))
 		}
 		testenv.Equal(t, strings.Join(got, " "), c.want, "%s: groups", c.name)
@@ -259,10 +257,7 @@ func TestKernels(t *testing.T) {
 		for _, n := range g.Nodes {
 			s := n.Op.Name
 			if n.Op == op.Fused {
-				var inner []string
-				for _, m := range n.Body[0].Nodes {
-					inner = append(inner, m.Op.Name)
-				}
+				inner := lists.Map(n.Body[0].Nodes, func(m *ir.Node) string { return m.Op.Name })
 				s += "(" + strings.Join(inner, ",") + ")"
 			}
 			got = append(got, s)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -47,12 +48,7 @@ func must(n *ir.Node, err error) *ir.Value {
 
 // pick is a value of the type, mostly a late one.
 func (d *dag) pick(t tensor.DType) *ir.Value {
-	var of []*ir.Value
-	for _, v := range d.values {
-		if v.Type.DType == t {
-			of = append(of, v)
-		}
-	}
+	of := lists.Filter(d.values, func(v *ir.Value) bool { return v.Type.DType == t })
 	return of[max(0, len(of)-1-d.r.IntN(4))]
 }
 

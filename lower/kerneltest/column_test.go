@@ -74,18 +74,15 @@ func oriented(src string, row bool) string {
 // a row: whichever spatial axis a network on signals uses costs nothing.
 func TestColumns(t *testing.T) {
 	for _, board := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus"} {
-		spec, err := boards.Load(board)
-		testenv.OK(t, err)
+		spec := testenv.Must(boards.Load(board))(t)
 		opt := kernel.Options{Core: coreOf(spec)}
-		table, err := lower.Kernels(spec.Kernels, opt)
-		testenv.OK(t, err)
+		table := testenv.Must(lower.Kernels(spec.Kernels, opt))(t)
 		for _, src := range windows {
 			calls := func(row bool) (*ir.Node, []call.Call) {
 				text := fmt.Sprintf("graph \"g\" {\n%s\nout \"y\" = %%o\n}\n",
 					oriented(src, row))
 				n := irtest.Parse(t, text).Nodes[0]
-				c, err := table.Match(n, &opt)
-				testenv.OK(t, err)
+				c := testenv.Must(table.Match(n, &opt))(t)
 				for _, v := range []*ir.Value{n.In[0], n.Out[0]} {
 					v.Type.Order = ir.NHWC(4)
 				}

@@ -242,11 +242,9 @@ func TestMatchIsTotal(t *testing.T) {
 	seed, draws := testenv.Range(t, 8)
 	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
-			spec, err := boards.Load(name)
-			testenv.OK(t, err)
+			spec := testenv.Must(boards.Load(name))(t)
 			o := &kernel.Options{Core: coreOf(spec)}
-			table, err := lower.Kernels(spec.Kernels, *o)
-			testenv.OK(t, err)
+			table := testenv.Must(lower.Kernels(spec.Kernels, *o))(t)
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(len(name))))
 			check := func(g *ir.Graph, who string, f func() error) {
 				if err := withoutPanic(f); err != nil {

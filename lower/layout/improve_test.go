@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -23,10 +25,7 @@ func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]kernel.Layout, int) {
 	free := 0
 	pick := func() *ir.Value { return vals[max(0, len(vals)-1-r.IntN(3))] }
 	node := func(d *ir.OpDef, attrs ir.Attrs, l kernel.Layout, in ...*ir.Value) {
-		n, err := g.Add(d, "n", attrs, 1, in...)
-		if err != nil {
-			panic(err)
-		}
+		n := bug.Must(g.Add(d, "n", attrs, 1, in...))
 		demand[n] = l
 		vals = append(vals, n.Out[0])
 	}
@@ -87,10 +86,7 @@ func best(p *plan, k int, orders [][]int) int {
 // TestImprove compares the search with all combinations on small graphs. It is
 // a local search: a rare miss by one copy is let pass.
 func TestImprove(t *testing.T) {
-	var orders [][]int
-	for _, q := range perms(3) {
-		orders = append(orders, []int{0, q[0] + 1, q[1] + 1, q[2] + 1})
-	}
+	orders := lists.Map(perms(3), func(q []int) []int { return []int{0, q[0] + 1, q[1] + 1, q[2] + 1} })
 	const copied = 256 + copyCost
 	missed, runs := 0, 0
 	for seed := range uint64(150) {

@@ -18,8 +18,7 @@ import (
 // only runs the passes called names over g with the interpreter's check.
 func only(t *testing.T, g *ir.Graph, names ...string) *ir.Graph {
 	t.Helper()
-	ps, err := pass.Select(legal.Passes, names...)
-	testenv.OK(t, err)
+	ps := testenv.Must(pass.Select(legal.Passes, names...))(t)
 	irtest.Passes(t, g, ps, 1, 2, 3)
 	return g
 }

@@ -31,8 +31,7 @@ func TestSharedModels(t *testing.T) {
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
 		t.Run(name, func(t *testing.T) {
-			m, err := onnx.Load(f, onnx.Limits{})
-			testenv.OK(t, err)
+			m := testenv.Must(onnx.Load(f, onnx.Limits{}))(t)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
 			testenv.Require(t, err == nil, "not imported: %v", err)
 			irtest.Verify(t, g)
@@ -71,8 +70,7 @@ func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
 		}
 		in[i] = in[i].Reshaped(v.Type.Shape).Cast(v.Type.DType)
 	}
-	ref, err := interp.Run(before, in, nil)
-	testenv.OK(t, err)
+	ref := testenv.Must(interp.Run(before, in, nil))(t)
 	got, err := interp.Run(g, in, nil)
 	testenv.OK(t, err)
 	for i := range want {

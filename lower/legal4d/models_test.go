@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -50,10 +51,9 @@ func must(t testing.TB, g *ir.Graph) *legal4d.Result {
 func runBoth(t testing.TB, r *legal4d.Result, in []*tensor.Dense) []*tensor.Dense {
 	t.Helper()
 	mid := irtest.Run(t, r.Native, in)
-	var rin []*tensor.Dense
-	for _, v := range r.Restore.In {
-		rin = append(rin, mid[slices.Index(r.Native.OutNames, v.Name)])
-	}
+	rin := lists.Map(r.Restore.In, func(v *ir.Value) *tensor.Dense {
+		return mid[slices.Index(r.Native.OutNames, v.Name)]
+	})
 	return irtest.Run(t, r.Restore, rin)
 }
 
@@ -128,10 +128,7 @@ func TestModels(t *testing.T) {
 				t.Logf("left: %+v", l)
 			}
 			if c.outputs != nil {
-				var got [][]int
-				for _, v := range r.Native.Out {
-					got = append(got, v.Type.Shape)
-				}
+				got := lists.Map(r.Native.Out, func(v *ir.Value) []int { return v.Type.Shape })
 				testenv.Check(t, fmt.Sprint(got) == fmt.Sprint(c.outputs), "native outputs %v, want %v", got,
 					c.outputs)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/mla"
@@ -158,11 +159,7 @@ func refused(g *ir.Graph) []string {
 }
 
 func leftOf[T any](l []T) []string {
-	var out []string
-	for _, x := range l {
-		out = append(out, fmt.Sprintf("%+v", x))
-	}
-	return out
+	return lists.Map(l, func(x T) string { return fmt.Sprintf("%+v", x) })
 }
 
 // randomShape is another shape of the same size.
@@ -254,12 +251,7 @@ func randomStep(m *maker, r *rand.Rand, vs []*ir.Value, exact bool) *ir.Value {
 		}
 		return m.op([]*ir.OpDef{op.Mul, op.Sub, op.Max}[r.IntN(3)], nil, v, m.c(c...))
 	case 8:
-		var same []*ir.Value
-		for _, w := range vs {
-			if slices.Equal(w.Type.Shape, s) {
-				same = append(same, w)
-			}
-		}
+		same := lists.Filter(vs, func(w *ir.Value) bool { return slices.Equal(w.Type.Shape, s) })
 		return m.op(op.Add, nil, v, same[r.IntN(len(same))])
 	case 9:
 		if rank > 0 {

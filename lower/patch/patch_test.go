@@ -49,9 +49,8 @@ func TestRandom(t *testing.T) {
 			irtest.Verify(t, h)
 			got := irtest.Run(t, h, in)
 			for k := range want {
-				if !tensor.Equal(want[k], got[k]) {
-					t.Fatalf("seed %d, %+v: output %d changed\n%s\n%s", seed, p.Chains, k, g, h)
-				}
+				testenv.Require(t, tensor.Equal(want[k], got[k]), "seed %d, %+v: output %d changed\n%s\n%s", seed,
+					p.Chains, k, g, h)
 			}
 			twice := slices.ContainsFunc(p.Chains, func(c patch.Chain) bool { return c.Rows == 0 })
 			a, b := macs(g), macs(h)

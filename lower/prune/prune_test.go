@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -98,9 +99,8 @@ func random(t *testing.T, layer quant.Layer) {
 			in := irtest.Inputs(before, seed*3+k)
 			want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
 			for i := range want {
-				if !tensor.Equal(want[i], got[i]) {
-					t.Fatalf("seed %d: output %d differs\nbefore %s\nafter %s\n%v", seed, i, before, g, cuts)
-				}
+				testenv.Require(t, tensor.Equal(want[i], got[i]),
+					"seed %d: output %d differs\nbefore %s\nafter %s\n%v", seed, i, before, g, cuts)
 			}
 		}
 	}
@@ -184,10 +184,7 @@ func TestConstantSubgraph(t *testing.T) {
 	before := g.Clone()
 	cuts := testenv.Must(prune.Run(g))(t)
 	irtest.Verify(t, g)
-	var left []string
-	for _, n := range g.Nodes {
-		left = append(left, n.Op.Name)
-	}
+	left := lists.Map(g.Nodes, func(n *ir.Node) string { return n.Op.Name })
 	got := strings.Join(left, " ")
 	testenv.Check(t, got == "MaxPool Add" && len(cuts) != 0, "left %q, want MaxPool and Add\n%s", got, g)
 	for seed := range uint64(4) {

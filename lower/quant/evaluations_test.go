@@ -38,8 +38,7 @@ func TestEvaluations(t *testing.T) {
 			g.AddConst("w", drawn(c[1], c[0], 3, 3))))(t)
 		v = n.Out[0]
 	}
-	last, err := g.Add(countedRelu(&count), "counted", nil, 1, v) // the last node
-	testenv.OK(t, err)
+	last := testenv.Must(g.Add(countedRelu(&count), "counted", nil, 1, v))(t) // the last node
 	g.AddOutput("y", last.Out[0])
 	for _, c := range []struct {
 		samples int

@@ -58,9 +58,8 @@ func TestEvaluatorOfSomeNodes(t *testing.T) {
 						got = d.Clone()
 					}
 				}))
-				if want == nil || got == nil || !tensor.Equal(want, got) {
-					t.Fatalf("seed %d: %s alone: %v, want %v", seed, n, got, want)
-				}
+				testenv.Require(t, want != nil && got != nil && tensor.Equal(want, got),
+					"seed %d: %s alone: %v, want %v", seed, n, got, want)
 				fewer += count
 			}
 		}

@@ -224,9 +224,7 @@ func TestSpeltTies(t *testing.T) {
 		}
 		got := irtest.Run(t, b.g, []*tensor.Dense{in})[0].Floats()
 		for i := range want {
-			if got[i] != want[i] {
-				t.Errorf("%g becomes %g, want %g", in.Float(i), got[i], want[i])
-			}
+			testenv.Check(t, got[i] == want[i], "%g becomes %g, want %g", in.Float(i), got[i], want[i])
 		}
 	}
 }

@@ -57,8 +57,7 @@ func TestHeadroom(t *testing.T) {
 				var ref, got []float64
 				for range 20 {
 					in := draw(peak)
-					want, err := interp.Run(g, in, nil)
-					testenv.OK(t, err)
+					want := testenv.Must(interp.Run(g, in, nil))(t)
 					ref, got = append(ref, want[0].Floats()...), append(got, runInteger(t, q, in)[0].Floats()...)
 				}
 				return ratio(ref, got)

@@ -141,9 +141,7 @@ func TestLSTM(t *testing.T) {
 			testenv.Check(t, irtest.Count(q, "QLSTM") != 0 && irtest.Count(q, "LSTM") == 0, "%s: no QLSTM in\n%s",
 				dir, q)
 			for _, n := range q.Nodes {
-				if !n.Quantised() {
-					t.Errorf("%s: %s is float", dir, n)
-				}
+				testenv.Check(t, n.Quantised(), "%s: %s is float", dir, n)
 			}
 			want, got := irtest.Run(t, g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
 			db := ratio(want, got)

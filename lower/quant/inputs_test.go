@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
@@ -304,10 +305,7 @@ func TestMixedUnits(t *testing.T) {
 				return in, labels
 			}
 			in, labels := draw(g, 100)
-			var features [][]float64
-			for _, x := range in {
-				features = append(features, irtest.Run(t, g, x)[0].Floats())
-			}
+			features := lists.Map(in, func(x quant.Sample) []float64 { return irtest.Run(t, g, x)[0].Floats() })
 			s.readout = s.learn(features, labels)
 			g = s.graph(t, seed)
 			test, want := draw(g, 250)

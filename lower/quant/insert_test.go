@@ -309,9 +309,7 @@ func TestResizeScales(t *testing.T) {
 			s := samples(b.g, 4, 1)
 			q, _ := quantised(t, b.g, quant.Options{Samples: s})
 			for _, n := range q.Nodes {
-				if !n.Quantised() {
-					t.Errorf("%s %v: %s stays float\n%s", mode, factors, n, q)
-				}
+				testenv.Check(t, n.Quantised(), "%s %v: %s stays float\n%s", mode, factors, n, q)
 			}
 			want, got := irtest.Run(t, b.g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
 			db := ratio(want, got)
@@ -419,9 +417,8 @@ func TestOverflow(t *testing.T) {
 	for i := range s {
 		want, got := irtest.Run(t, b.g, s[i])[0], runInteger(t, q, s[i])[0]
 		for k := range want.Len() {
-			if math.Abs(want.Float(k)-got.Float(k)) > 2e-3 {
-				t.Errorf("sample %d: %g, want %g", i, got.Float(k), want.Float(k))
-			}
+			testenv.Check(t, !(math.Abs(want.Float(k)-got.Float(k)) > 2e-3), "sample %d: %g, want %g", i,
+				got.Float(k), want.Float(k))
 		}
 	}
 }

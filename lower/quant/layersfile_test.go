@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -48,10 +49,7 @@ func FuzzLayers(f *testing.F) {
 			l.Layer(n, Int8)
 		}
 		for _, e := range l.entries {
-			var parts []string
-			for _, p := range strings.Split(e.pattern, "*") {
-				parts = append(parts, regexp.QuoteMeta(p))
-			}
+			parts := lists.Map(strings.Split(e.pattern, "*"), regexp.QuoteMeta)
 			want := regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
 			for _, n := range names {
 				testenv.Equal(t, glob(e.pattern, n), want.MatchString(n), "pattern %q and name %q", e.pattern, n)

@@ -48,9 +48,8 @@ func TestLost(t *testing.T) {
 		o := defaults(samples(g, 16, 1))
 		_, r := calibrated(t, g, o)
 		said := strings.Join(r.Diagnostics().Texts(diag.Warning), "\n")
-		if r.Warned("small") != k.low || r.Warned("other") {
-			t.Errorf("factor %s: warned of small: %v, of other: %v", k.factor, r.Warned("small"), r.Warned("other"))
-		}
+		testenv.Check(t, r.Warned("small") == k.low && !r.Warned("other"),
+			"factor %s: warned of small: %v, of other: %v", k.factor, r.Warned("small"), r.Warned("other"))
 		if !k.low {
 			testenv.Equal(t, said, "", "factor %s: %.1f dB and", k.factor, r.SQNR)
 			continue

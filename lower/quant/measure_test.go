@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal"
@@ -130,10 +131,9 @@ func TestOfficial(t *testing.T) {
 	for _, data := range files {
 		name := strings.TrimSuffix(filepath.Base(data), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		var s []quant.Sample
-		for _, d := range slabs(t, array(t, data, "calib"), g.In[0]) {
-			s = append(s, quant.Sample{d})
-		}
+		s := lists.Map(slabs(t, array(t, data, "calib"), g.In[0]), func(d *tensor.Dense) quant.Sample {
+			return quant.Sample{d}
+		})
 		xs := slabs(t, array(t, data, "x"), g.In[0])
 		ref := floats(t, array(t, data, "ref"))
 		official := ratio(ref, floats(t, array(t, data, "official")))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -31,20 +32,15 @@ const mixedText = `graph "mixed" {
 func mixGraph(t *testing.T) (*ir.Graph, []string, Options) {
 	t.Helper()
 	g := testenv.Must(ir.Parse(mixedText, op.Get))(t)
-	var names []string
-	for _, n := range g.Nodes {
-		names = append(names, n.Name)
-	}
+	names := lists.Map(g.Nodes, func(n *ir.Node) string { return n.Name })
 	return g, names, Options{Samples: SyntheticSamples(g.In, 4, 1)}
 }
 
 func TestMixture(t *testing.T) {
 	g, names, opt := mixGraph(t)
-	m := testenv.Must(NewMixture(g, opt, names))(t)
-	var got []string
-	for _, c := range m.Choices {
-		got = append(got, c.Name)
-	}
+	m, err := NewMixture(g, opt, names)
+	testenv.OK(t, err)
+	got := lists.Map(m.Choices, func(c Choice) string { return c.Name })
 	if want := []string{"a", "b", "c", "d"}; !slices.Equal(got, want) { // the pool follows
 		t.Fatalf("choices %v, want %v", got, want)
 	}
@@ -87,10 +83,7 @@ func TestMixture(t *testing.T) {
 	}
 
 	// What follows floats is float, and named.
-	var follows []string
-	for _, x := range m.Layers(m.All(Float)) {
-		follows = append(follows, x.Name+" "+x.Layer.String())
-	}
+	follows := lists.Map(m.Layers(m.All(Float)), func(x Named) string { return x.Name + " " + x.Layer.String() })
 	testenv.Equal(t, strings.Join(follows, ", "), "a float32, b float32, c float32, d float32, p float32")
 	o.Layer = m.Of(m.All(Float))
 	f := g.Clone()

@@ -19,9 +19,8 @@ func TestAffine(t *testing.T) {
 		l, h := min(lo, hi, 0), max(lo, hi, 0)
 		testenv.Require(t, a.zero == math.Round(a.zero) && !(a.zero < -128) && !(a.zero > 127) && a.apply(0) == 0,
 			"[%g, %g]: %+v", l, h, a)
-		if a.lo() > l+0.51*a.scale || a.hi() < h-0.51*a.scale {
-			t.Fatalf("[%g, %g] is not covered by [%g, %g], step %g", l, h, a.lo(), a.hi(), a.scale)
-		}
+		testenv.Require(t, !(a.lo() > l+0.51*a.scale) && !(a.hi() < h-0.51*a.scale),
+			"[%g, %g] is not covered by [%g, %g], step %g", l, h, a.lo(), a.hi(), a.scale)
 		testenv.Require(t, (l != 0 || a.zero == -128) && (h != 0 || a.zero == 127), "[%g, %g]: zero point %g", l, h,
 			a.zero)
 	}

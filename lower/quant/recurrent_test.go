@@ -96,9 +96,8 @@ func TestRecurrent(t *testing.T) {
 						continue
 					}
 					in, out := q.In[len(q.In)-1].Type, q.Out[len(q.Out)-1].Type
-					if in.DType != tensor.I16 || out.DType != tensor.I16 || !in.Quant.Equal(out.Quant) {
-						t.Errorf("%s: the state goes in as %s and comes out as %s", name, in, out)
-					}
+					testenv.Check(t, in.DType == tensor.I16 && out.DType == tensor.I16 && in.Quant.Equal(out.Quant),
+						"%s: the state goes in as %s and comes out as %s", name, in, out)
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -190,12 +191,9 @@ func (f frontEnd) check(t *testing.T) {
 
 // brief is a graph without its constants.
 func brief(g *ir.Graph) string {
-	var lines []string
-	for _, l := range strings.Split(g.String(), "\n") {
-		if !strings.Contains(l, "const") {
-			lines = append(lines, l)
-		}
-	}
+	lines := lists.Filter(strings.Split(g.String(), "\n"), func(l string) bool {
+		return !strings.Contains(l, "const")
+	})
 	return strings.Join(lines, "\n")
 }
 

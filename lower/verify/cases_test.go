@@ -63,9 +63,8 @@ func TestTyped(t *testing.T) {
 			continue
 		}
 		for i, v := range c.want {
-			if d.DType != c.to.DType || d.Int(i) != v {
-				t.Errorf("%v to %v: element %d is %d, want %d", c.in, c.to, i, d.Int(i), v)
-			}
+			testenv.Check(t, d.DType == c.to.DType && d.Int(i) == v, "%v to %v: element %d is %d, want %d", c.in,
+				c.to, i, d.Int(i), v)
 		}
 	}
 }

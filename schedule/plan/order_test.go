@@ -5,6 +5,8 @@ package plan
 import (
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // naivePeak counts the live bytes of an order from the definition, 16 bytes at a time: they are
@@ -242,15 +244,13 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 		want, ok := int64(1<<62), false
 		allOrders(n.nodes, func(o []int) {
 			p := naivePeak(n.nodes, n.values, o)
-			if q, err := peakOf(n.nodes, n.values, o); err != nil || p != q {
-				t.Fatalf("seed %d: peak of %v is %d, %v; wanted %d", seed, o, q, err, p)
-			}
+			q, err := peakOf(n.nodes, n.values, o)
+			testenv.Require(t, err == nil && p == q, "seed %d: peak of %v is %d, %v; wanted %d", seed, o, q, err, p)
 			ok = ok || slices.Equal(o, order)
 			want = min(want, p)
 		})
-		if !ok || st.Peak != want || !st.Optimal || st.Bound > want {
-			t.Fatalf("seed %d: order %v (valid %v), %+v; wanted a peak of %d", seed, order, ok, st, want)
-		}
+		testenv.Require(t, ok && st.Peak == want && st.Optimal && st.Bound <= want,
+			"seed %d: order %v (valid %v), %+v; wanted a peak of %d", seed, order, ok, st, want)
 		if st.Peak < st.GivenPeak {
 			better++
 		}
@@ -265,10 +265,8 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
-	if better < 50 || inplace < 50 || over < 50 {
-		t.Errorf("only %d orders improved, %d values in place, %d over others: the test shows little", better, inplace,
-			over)
-	}
+	testenv.Check(t, better >= 50 && inplace >= 50 && over >= 50,
+		"only %d orders improved, %d values in place, %d over others: the test shows little", better, inplace, over)
 }
 
 // checkBuffers compares the peak with the lower bound of the placement.
@@ -276,12 +274,9 @@ func checkBuffers(t *testing.T, n *net, order []int, peak int64) {
 	t.Helper()
 	bufs := Buffers(n.nodes, n.values, order)
 	res := Place(bufs, 1<<20)
-	if err := check(bufs, res); err != nil {
-		t.Fatalf("%v\n%+v %+v", err, bufs, res)
-	}
-	if res.OverlapBound != peak {
-		t.Fatalf("bound %d, peak %d\n%+v", res.OverlapBound, peak, bufs)
-	}
+	err := check(bufs, res)
+	testenv.Require(t, err == nil, "%v\n%+v %+v", err, bufs, res)
+	testenv.Require(t, res.OverlapBound == peak, "bound %d, peak %d\n%+v", res.OverlapBound, peak, bufs)
 }
 
 func TestOrderNetworks(t *testing.T) {
@@ -303,9 +298,7 @@ func TestOrderNetworks(t *testing.T) {
 			}
 		}
 		t.Logf("%-10s %d of %d proven optimal, %d better than given", shape.name, proven, count, better)
-		if proven < count {
-			t.Errorf("%s: only %d of %d proven optimal", shape.name, proven, count)
-		}
+		testenv.Check(t, proven >= count, "%s: only %d of %d proven optimal", shape.name, proven, count)
 	}
 }
 
@@ -317,12 +310,9 @@ func TestOrderShuffled(t *testing.T) {
 			_, st := Order(n.nodes, n.values, DefaultBudget)
 			shuffled := n.shuffle()
 			_, st2 := Order(shuffled, n.values, DefaultBudget)
-			if st.Optimal && st2.Optimal && st.Peak != st2.Peak {
-				t.Errorf("%s seed %d: %+v, shuffled %+v", shape.name, seed, st, st2)
-			}
-			if !st2.Optimal {
-				t.Errorf("%s seed %d, shuffled: %+v is not proven", shape.name, seed, st2)
-			}
+			testenv.Check(t, !st.Optimal || !st2.Optimal || st.Peak == st2.Peak, "%s seed %d: %+v, shuffled %+v",
+				shape.name, seed, st, st2)
+			testenv.Check(t, st2.Optimal, "%s seed %d, shuffled: %+v is not proven", shape.name, seed, st2)
 		}
 	}
 }
@@ -337,9 +327,7 @@ func TestOrderWide(t *testing.T) {
 			t.Fatalf("seed %d: peak %d, %v, %+v", seed, p, err, st)
 		}
 		again, st2 := Order(n.nodes, n.values, opt)
-		if !slices.Equal(order, again) || st != st2 {
-			t.Fatalf("seed %d: two calls, two orders", seed)
-		}
+		testenv.Require(t, slices.Equal(order, again) && st == st2, "seed %d: two calls, two orders", seed)
 	}
 	// Branches of two nodes between a stem and a join: 3^k sets of nodes.
 	for _, c := range []struct {
@@ -354,9 +342,7 @@ func TestOrderWide(t *testing.T) {
 		}
 		n.values[n.op(1, ends...)].Output = true
 		_, st := Order(n.nodes, n.values, DefaultBudget)
-		if st.Peak > st.GivenPeak || c.proven && !st.Optimal {
-			t.Errorf("%d branches: %+v", c.branches, st)
-		}
+		testenv.Check(t, st.Peak <= st.GivenPeak && (!c.proven || st.Optimal), "%d branches: %+v", c.branches, st)
 		t.Logf("%d branches: %+v", c.branches, st)
 	}
 }
@@ -366,8 +352,6 @@ func TestOrderLongChain(t *testing.T) {
 	n.chain(10000)
 	n.residual(1000)
 	order, st := Order(n.nodes, n.values, DefaultBudget)
-	if len(order) != len(n.nodes) {
-		t.Fatal(len(order))
-	}
+	testenv.Require(t, len(order) == len(n.nodes), "%v", len(order))
 	t.Logf("%d nodes: %+v", len(order), st)
 }

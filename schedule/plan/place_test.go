@@ -62,12 +62,10 @@ func TestPlaceAgainstBruteForce(t *testing.T) {
 	for range 1500 {
 		bufs := randomBufs(&r, 1+r.below(7), 1+r.below(7), 100)
 		res := Place(bufs, 1<<20)
-		if err := check(bufs, res); err != nil {
-			t.Fatalf("%v\n%+v", err, bufs)
-		}
-		if want := bruteForce(bufs); res.Total != want {
-			t.Fatalf("total %d, wanted %d\n%+v", res.Total, want, bufs)
-		}
+		err := check(bufs, res)
+		testenv.Require(t, err == nil, "%v\n%+v", err, bufs)
+		want := bruteForce(bufs)
+		testenv.Require(t, res.Total == want, "total %d, wanted %d\n%+v", res.Total, want, bufs)
 	}
 }
 
@@ -125,9 +123,8 @@ func TestPlaceOverlaps(t *testing.T) {
 		n := randomNet(seed, 1+seed%5)
 		bufs := Buffers(n.nodes, n.values, identity(len(n.nodes)))
 		res := Place(bufs, 1<<18)
-		if err := check(bufs, res); err != nil {
-			t.Fatalf("seed %d: %v\n%+v", seed, err, bufs)
-		}
+		err := check(bufs, res)
+		testenv.Require(t, err == nil, "seed %d: %v\n%+v", seed, err, bufs)
 		if len(res.Storages) > 6 {
 			continue
 		}
@@ -140,9 +137,8 @@ func TestPlaceOverlaps(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d arenas are not the smallest, %d are below the sum of storages", missed, nets, below)
-	if nets < 100 || missed > nets/50 || below < nets/10 {
-		t.Error("arenas should be the smallest, and many of them below the sum of storages")
-	}
+	testenv.Check(t, nets >= 100 && missed <= nets/50 && below >= nets/10,
+		"arenas should be the smallest, and many of them below the sum of storages")
 }
 
 // TestPlaceLarger checks plans that brute force cannot reach, with aliases.
@@ -159,12 +155,10 @@ func TestPlaceLarger(t *testing.T) {
 		}
 		const opt = 1 << 18
 		res := Place(bufs, opt)
-		if err := check(bufs, res); err != nil {
-			t.Fatalf("%v\n%+v", err, bufs)
-		}
-		if again := Place(bufs, opt); !slices.Equal(res.Offsets, again.Offsets) {
-			t.Fatal("two calls, two plans")
-		}
+		err := check(bufs, res)
+		testenv.Require(t, err == nil, "%v\n%+v", err, bufs)
+		again := Place(bufs, opt)
+		testenv.Require(t, slices.Equal(res.Offsets, again.Offsets), "two calls, two plans")
 		for i, b := range bufs {
 			if b.AliasOf >= 0 && (res.Offsets[i] < res.Offsets[b.AliasOf] || res.Offsets[i]+
 				b.Bytes > res.Offsets[b.AliasOf]+bufs[b.AliasOf].Bytes) {
@@ -191,9 +185,8 @@ func TestPlaceChains(t *testing.T) {
 		}
 		res := Place(bufs, DefaultBudget)
 		testenv.OK(t, check(bufs, res))
-		if res.Total != res.OverlapBound {
-			t.Errorf("seed %d, %d buffers: %d, bound %d", seed, len(bufs), res.Total, res.OverlapBound)
-		}
+		testenv.Check(t, res.Total == res.OverlapBound, "seed %d, %d buffers: %d, bound %d", seed, len(bufs),
+			res.Total, res.OverlapBound)
 	}
 }
 
@@ -206,18 +199,15 @@ func TestPlaceNetworks(t *testing.T) {
 			n := makeNet(shape.build, seed)
 			bufs := Buffers(n.nodes, n.values, identity(len(n.nodes)))
 			res := Place(bufs, DefaultBudget)
-			if err := check(bufs, res); err != nil {
-				t.Fatalf("%s seed %d: %v", shape.name, seed, err)
-			}
+			err := check(bufs, res)
+			testenv.Require(t, err == nil, "%s seed %d: %v", shape.name, seed, err)
 			if res.Total == res.OverlapBound {
 				reached++
 			}
 			ratio := float64(res.Total) / float64(res.OverlapBound)
 			worst = max(worst, ratio)
-			if ratio > 1.02 {
-				t.Errorf("%s seed %d, %d buffers: %d, bound %d, ratio %.4f", shape.name, seed, len(bufs),
-					res.Total, res.OverlapBound, ratio)
-			}
+			testenv.Check(t, !(ratio > 1.02), "%s seed %d, %d buffers: %d, bound %d, ratio %.4f", shape.name, seed,
+				len(bufs), res.Total, res.OverlapBound, ratio)
 		}
 		t.Logf("%-10s bound reached %d of %d, worst ratio %.4f", shape.name, reached, count, worst)
 	}
@@ -234,17 +224,12 @@ func TestPlaceAliases(t *testing.T) {
 	}
 	res := Place(bufs, DefaultBudget)
 	testenv.OK(t, check(bufs, res))
-	if s := res.Storages[0]; s.First != 1 || s.Last != 7 || s.Bytes != 96 {
-		t.Errorf("storage of the concat: %+v", s)
-	}
-	if res.LowerBound != 208 || res.Total != 208 || res.StorageOf[3] != 0 {
-		t.Errorf("%+v", res)
-	}
+	s := res.Storages[0]
+	testenv.Check(t, s.First == 1 && s.Last == 7 && s.Bytes == 96, "storage of the concat: %+v", s)
+	testenv.Check(t, res.LowerBound == 208 && res.Total == 208 && res.StorageOf[3] == 0, "%+v", res)
 	// A view that ends behind its root.
 	res = Place([]Buffer{{Bytes: 16, Last: 1, AliasOf: -1}, {Bytes: 4, Last: 3, AliasOf: 0, Delta: 30}}, DefaultBudget)
-	if res.Total != 48 {
-		t.Errorf("%+v", res)
-	}
+	testenv.Check(t, res.Total == 48, "%+v", res)
 	if res := Place(nil, DefaultBudget); res.Total != 0 {
 		t.Errorf("no buffers: %+v", res)
 	}
@@ -273,8 +258,7 @@ func TestPlaceManyBuffers(t *testing.T) {
 		testenv.OK(t, check(c.bufs, res))
 		ratio := float64(res.Total) / float64(res.OverlapBound)
 		t.Logf("%s: ratio %.4f", c.name, ratio)
-		if ratio > c.ratio {
-			t.Errorf("%s: %d, bound %d, ratio %.4f", c.name, res.Total, res.OverlapBound, ratio)
-		}
+		testenv.Check(t, !(ratio > c.ratio), "%s: %d, bound %d, ratio %.4f", c.name, res.Total, res.OverlapBound,
+			ratio)
 	}
 }

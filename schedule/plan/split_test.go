@@ -5,6 +5,8 @@ package plan
 import (
 	"math"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // randomSplit are weights of buffers and the memories for them, which have room for
@@ -81,18 +83,14 @@ func bruteSplit(bufs []Buffer, weight []float64, pools []Pool, limit int64) floa
 // checkParts: what lies in a pool is inside it, and the plan holds.
 func checkParts(t *testing.T, bufs []Buffer, weight []float64, pools []Pool, limit int64, p Parts) {
 	t.Helper()
-	if err := check(bufs, p.Result); err != nil {
-		t.Fatalf("%v\n%+v", err, bufs)
-	}
+	err := check(bufs, p.Result)
+	testenv.Require(t, err == nil, "%v\n%+v", err, bufs)
 	start := int64(0)
 	for q, n := range p.Totals {
-		if n > pools[q].Bytes {
-			t.Fatalf("%d bytes in a pool of %d", n, pools[q].Bytes)
-		}
+		testenv.Require(t, n <= pools[q].Bytes, "%d bytes in a pool of %d", n, pools[q].Bytes)
 		for k, s := range p.Storages {
-			if p.Pool[k] == q && s.Bytes > 0 && (s.Offset < start || s.Offset+s.Bytes > start+n) {
-				t.Fatalf("storage %+v is not in pool %d, %d to %d", s, q, start, start+n)
-			}
+			testenv.Require(t, p.Pool[k] != q || s.Bytes <= 0 || s.Offset >= start && s.Offset+s.Bytes <= start+n,
+				"storage %+v is not in pool %d, %d to %d", s, q, start, start+n)
 		}
 		start += n
 	}
@@ -125,21 +123,17 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 		}
 		p := Split(bufs, weight, pools, limit, DefaultBudget)
 		want := bruteSplit(bufs, weight, pools, limit)
-		if p.Fits != !math.IsInf(want, 1) {
-			t.Fatalf("fits: %v, brute force %g\n%+v %v %+v limit %d", p.Fits, want, bufs, weight, pools, limit)
-		}
+		testenv.Require(t, p.Fits == !math.IsInf(want, 1), "fits: %v, brute force %g\n%+v %v %+v limit %d", p.Fits,
+			want, bufs, weight, pools, limit)
 		if !p.Fits {
 			continue
 		}
 		fit++
 		checkParts(t, bufs, weight, pools, limit, p)
-		if math.Abs(p.Cost-want) > 1e-6 || math.Abs(p.Bound-want) > 1e-6 {
-			t.Fatalf("cost %g, bound %g, brute force %g\n%+v %v %+v", p.Cost, p.Bound, want, bufs, weight, pools)
-		}
+		testenv.Require(t, !(math.Abs(p.Cost-want) > 1e-6) && !(math.Abs(p.Bound-want) > 1e-6),
+			"cost %g, bound %g, brute force %g\n%+v %v %+v", p.Cost, p.Bound, want, bufs, weight, pools)
 	}
-	if fit < 100 || fit > 390 {
-		t.Errorf("%d of 400 fit", fit)
-	}
+	testenv.Check(t, fit >= 100 && fit <= 390, "%d of 400 fit", fit)
 }
 
 // TestSplitNetworks: networks in memories with little more than their peak. The plan

@@ -113,9 +113,7 @@ func TestSupport(t *testing.T) {
 	for _, p := range paths {
 		r := testenv.Must(ReadRatchet(p))(t)
 		b := testenv.Must(os.ReadFile(p))(t)
-		if !bytes.Equal(b, r.Bytes()) {
-			t.Errorf("%s is not as it would be written", p)
-		}
+		testenv.Check(t, bytes.Equal(b, r.Bytes()), "%s is not as it would be written", p)
 		sets[strings.TrimSuffix(filepath.Base(p), ".ratchet")] = r
 	}
 	path := filepath.Join(root, "frontend", "SUPPORT.md")
@@ -142,9 +140,8 @@ node/d outside: "x" is a Sequence
 	testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	r, err := ReadRatchet(path)
 	testenv.OK(t, err)
-	if got := string(r.Bytes()); got != text {
-		t.Fatalf("read and written:\n%s", got)
-	}
+	got := string(r.Bytes())
+	testenv.Require(t, got == text, "read and written:\n%s", got)
 	ran := func(id string, failed ...string) *Outcome {
 		o := &Outcome{ID: id, Tried: []string{Interpreter, "host"}, Failed: map[string]string{}}
 		for _, f := range failed {
@@ -167,15 +164,13 @@ node/d outside: "x" is a Sequence
 	c := ran("node/c")
 	c.Bound = []string{"k", "n"}
 	wrong, loose = r.Check([]*Outcome{ran("node/a", "host"), ran("node/b"), c})
-	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a fails on host: broken") {
-		t.Errorf("wrong: %q", wrong)
-	}
+	testenv.Check(t, len(wrong) == 1 && strings.Contains(wrong[0], "node/a fails on host: broken"), "wrong: %q",
+		wrong)
 	if len(loose) != 3 { // b on two targets, c on the host
 		t.Errorf("loose: %q", loose)
 	}
-	if s := r["node/c"].String(); s != "pass, with k and n known at compile time, but not cortex-m55: too large: by 3" {
-		t.Errorf("tightened: %s", s)
-	}
+	testenv.Equal(t, r["node/c"].String(),
+		"pass, with k and n known at compile time, but not cortex-m55: too large: by 3", "tightened")
 }
 
 // TestVectors takes the stored vectors of the importer's tests (operators of
@@ -197,8 +192,7 @@ func TestVectors(t *testing.T) {
 			if i%4 != 0 && !testenv.Long() {
 				continue
 			}
-			m, err := onnx.Parse(v.Source(), onnx.Limits{})
-			testenv.OK(t, err)
+			m := testenv.Must(onnx.Parse(v.Source(), onnx.Limits{}))(t)
 			c := &Case{Test: &Test{Folder: filepath.Base(file), Name: v.Name}, Model: m}
 			if c.Graph, err = onnx.OpenModel(m, onnx.ImportOptions{}); err != nil {
 				t.Fatalf("%s: %v", c.ID(), err)

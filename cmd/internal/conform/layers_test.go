@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -35,12 +36,9 @@ func TestTFLite(t *testing.T) {
 		}
 	}
 	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
-		var some []*tflitetest.Layer
-		for _, l := range all {
-			if regexp.MustCompile(only).MatchString(l.Op) {
-				some = append(some, l)
-			}
-		}
+		some := lists.Filter(all, func(l *tflitetest.Layer) bool {
+			return regexp.MustCompile(only).MatchString(l.Op)
+		})
 		all = some
 	}
 	p := Plan{Targets: []string{"host"}}
@@ -70,9 +68,8 @@ func holdRows(t *testing.T, rows []byte) {
 	if irtest.Updating() {
 		testenv.OK(t, os.WriteFile(path, rows, 0o666))
 	}
-	if have, _ := os.ReadFile(path); !bytes.Equal(have, rows) {
-		t.Errorf("%s is not what was seen; -update writes it:\n%s", path, rows)
-	}
+	have, _ := os.ReadFile(path)
+	testenv.Check(t, bytes.Equal(have, rows), "%s is not what was seen; -update writes it:\n%s", path, rows)
 }
 
 // TestUnits: all kernels together are units that compile without a warning, so that an
@@ -109,9 +106,8 @@ func TestUnits(t *testing.T) {
 				"-Inncc/cmsis_nn"}, spec.Toolchain.CPU, spec.Toolchain.CFlags, names)
 			cmd := exec.Command(cc, args...)
 			cmd.Dir = dir
-			if msg, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, msg)
-			}
+			msg, err := cmd.CombinedOutput()
+			testenv.Check(t, err == nil, "%v\n%s", err, msg)
 		})
 	}
 }
@@ -168,9 +164,8 @@ func TestRunTime(t *testing.T) {
 			stopping++
 		}
 	}
-	if stopping < 5 || stopping > len(cases)/2 {
-		t.Errorf("the interpreter stops in %d of %d cases", stopping, len(cases))
-	}
+	testenv.Check(t, stopping >= 5 && stopping <= len(cases)/2, "the interpreter stops in %d of %d cases", stopping,
+		len(cases))
 	for _, board := range p.Targets {
 		spec, err := boards.Load(board)
 		testenv.OK(t, err)
@@ -191,8 +186,6 @@ func TestRunTime(t *testing.T) {
 				t.Errorf("%s: %v; the interpreter stops: %v\n%s", board, err, stops[b.Case], b.Case.Graph)
 			}
 		})
-		if err != nil || seen != len(cases) {
-			t.Errorf("%s: %d of %d cases, %v", board, seen, len(cases), err)
-		}
+		testenv.Check(t, err == nil && seen == len(cases), "%s: %d of %d cases, %v", board, seen, len(cases), err)
 	}
 }

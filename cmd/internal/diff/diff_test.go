@@ -12,7 +12,9 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/diff"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 type object = map[string]any
@@ -44,10 +46,7 @@ func model(name string, layers ...object) object {
 
 // with changes a report: keys have dots.
 func with(m object, changes object) object {
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
+	b := bug.Must(json.Marshal(m))
 	var out object
 	if err := json.Unmarshal(b, &out); err != nil {
 		panic(err)
@@ -257,10 +256,7 @@ func TestEval(t *testing.T) {
 	d := diff.Compare(side(0.98, 40), side(0.97, 38))
 	limits := testenv.Must(diff.ParseLimits([]string{"top1=1%,top1=0.9%,sqnr=2,sqnr=1.9"}))(t)
 	testenv.OK(t, d.Check(limits))
-	var got []bool
-	for _, g := range d.Gates {
-		got = append(got, g.Exceeded)
-	}
+	got := lists.Map(d.Gates, func(g diff.Gate) bool { return g.Exceeded })
 	if fmt.Sprint(got) != "[false true false true]" {
 		t.Errorf("exceeded: %v\n%s", got, d.Text())
 	}

@@ -109,19 +109,15 @@ func TestPlugInNetworks(t *testing.T) {
 			continue
 		}
 		i := slices.IndexFunc(o.Files, func(f codegen.File) bool { return bytes.Contains(f.Data, []byte(right)) })
-		if i < 0 {
-			t.Fatalf("seed %d: a segment, but no simulator", seed)
-		}
+		testenv.Require(t, i >= 0, "seed %d: a segment, but no simulator", seed)
 		o.Files[i].Data = bytes.Replace(o.Files[i].Data, []byte(right), []byte(off), 1)
 		broken++
 		if v, err := o.Verify(t.Context()); err != nil || !v.Differs() {
 			t.Errorf("seed %d: a wrong simulator passes (%v)", seed, err)
 		}
 	}
-	if segments < 5 || broken == 0 || outside == 0 {
-		t.Errorf("%d segments, %d nodes outside, %d wrong simulators: the networks show nothing", segments, outside,
-			broken)
-	}
+	testenv.Check(t, segments >= 5 && broken != 0 && outside != 0,
+		"%d segments, %d nodes outside, %d wrong simulators: the networks show nothing", segments, outside, broken)
 }
 
 // convolves reports a program in which the accelerator has a convolution.
@@ -143,16 +139,12 @@ func TestBoardsNameAccelerators(t *testing.T) {
 	for _, name := range boards.List() {
 		s := mustLoad(t, name)
 		a, err := board.Accelerator(s)
-		if err != nil || a != nil && a.Kind() == acceltest.Kind {
-			t.Errorf("%s: %v, %v", name, a, err)
-		}
+		testenv.Check(t, err == nil && (a == nil || a.Kind() != acceltest.Kind), "%s: %v, %v", name, a, err)
 		if a != nil {
 			with++
 		}
 	}
-	if with == 0 {
-		t.Error("no shipped board has an accelerator")
-	}
+	testenv.Check(t, with != 0, "no shipped board has an accelerator")
 }
 
 //go:embed testdata/hostile.txtar
@@ -207,9 +199,7 @@ func TestHostile(t *testing.T) {
 			if n := after.TotalAlloc - before.TotalAlloc; n > 512<<20 {
 				t.Errorf("it took %d MiB", n>>20)
 			}
-			if err == nil {
-				t.Fatal("no error")
-			}
+			testenv.Require(t, err != nil, "no error")
 			var tool *run.ToolError
 			if msg := err.Error(); errors.As(err, &tool) || bug.Is(err) ||
 				!strings.Contains(strings.ReplaceAll(msg, dir, ""), c.want) || len(msg) > 4000 {
@@ -382,9 +372,7 @@ func TestArena(t *testing.T) {
 			res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: verify.Memory([]*tensor.Dense{
 				tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)
-			if s := res.Cases[0].Status; s != 0 {
-				t.Errorf("call %d of the probe is not as it should be", s)
-			}
+			testenv.Equal(t, res.Cases[0].Status, 0, "call of the probe is not as it should be")
 		})
 	}
 }

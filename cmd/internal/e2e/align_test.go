@@ -67,16 +67,13 @@ func TestAlignPays(t *testing.T) {
 		installed(t, c, "CMSIS_NN_LIB_M55")
 		c.Align, c.Cases = mode, 1
 		v := mustVerify(t, c)
-		if v.Mismatches > 0 {
-			t.Fatalf("--align %s: %d mismatches: %s", mode, v.Mismatches, v.Failure)
-		}
+		testenv.Require(t, v.Mismatches <= 0, "--align %s: %d mismatches: %s", mode, v.Mismatches, v.Failure)
 		return v
 	}
 	never, auto := run(option.AlignNever), run(option.AlignAuto)
 	slower(t, never, auto)
-	if float64(auto.Instructions) > 0.8*float64(never.Instructions) {
-		t.Errorf("%d instructions become %d, want a fifth less", never.Instructions, auto.Instructions)
-	}
+	testenv.Check(t, !(float64(auto.Instructions) > 0.8*float64(never.Instructions)),
+		"%d instructions become %d, want a fifth less", never.Instructions, auto.Instructions)
 }
 
 // slower fails for layers that take more instructions than before.
@@ -92,9 +89,8 @@ func slower(t *testing.T, before, after *report.Verdict) {
 			t.Errorf("%s (%s): %d instructions become %d", l.Name, l.Kernel, b, l.Instructions)
 		}
 	}
-	if after.Instructions > before.Instructions {
-		t.Errorf("%d instructions become %d", before.Instructions, after.Instructions)
-	}
+	testenv.Check(t, after.Instructions <= before.Instructions, "%d instructions become %d", before.Instructions,
+		after.Instructions)
 }
 
 // TestAutoNeverSlower measures reference models before and after, with nncc's
@@ -143,13 +139,9 @@ func TestPadInput(t *testing.T) {
 	c.Align, c.PadInput, c.Cases = option.AlignAlways, true, 2
 	o := mustCompile(t, c)
 	in := o.Report.Inputs[0]
-	if in.PaddedFrom != 3 || in.Shape[1] != 4 {
-		t.Errorf("input %+v", in)
-	}
+	testenv.Check(t, in.PaddedFrom == 3 && in.Shape[1] == 4, "input %+v", in)
 	v := mustVerify(t, o)
-	if v.Mismatches > 0 {
-		t.Errorf("%d mismatches", v.Mismatches)
-	}
+	testenv.Check(t, v.Mismatches <= 0, "%d mismatches", v.Mismatches)
 }
 
 // mlaModels are the reference models that must become one segment.
@@ -183,15 +175,11 @@ func TestLegalizedModels(t *testing.T) {
 				jobs, want = append(jobs, j), append(want, out)
 				continue
 			}
-			if len(r.Left) > 0 {
-				t.Errorf("%s: without a 4-D form: %v", name, r.Left)
-			}
+			testenv.Check(t, len(r.Left) <= 0, "%s: without a 4-D form: %v", name, r.Left)
 			g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 			for _, n := range g.Nodes {
 				for _, v := range n.Out {
-					if v.Const == nil && v.Type.Rank() != 4 {
-						t.Errorf("%s: %s gives %s", name, n, v.Type)
-					}
+					testenv.Check(t, v.Const != nil || v.Type.Rank() == 4, "%s: %s gives %s", name, n, v.Type)
 				}
 			}
 			path := filepath.Join(t.TempDir(), name+".onnx")
@@ -199,12 +187,9 @@ func TestLegalizedModels(t *testing.T) {
 			c := config(path, "mla-m55")
 			c.CalibMethod, c.BiasCorrect = option.MinMax, false // quick: numbers do not matter here
 			o, err := c.Compile()
-			if err != nil {
-				t.Fatalf("%s: the native form: %v", name, err)
-			}
-			if len(o.Report.Segments) != 1 || o.Report.ComputeFallback() != 0 {
-				t.Errorf("%s: the native form has %s", name, o.Report.SegmentsText())
-			}
+			testenv.Require(t, err == nil, "%s: the native form: %v", name, err)
+			testenv.Check(t, len(o.Report.Segments) == 1 && o.Report.ComputeFallback() == 0,
+				"%s: the native form has %s", name, o.Report.SegmentsText())
 		}
 	}
 	t.Run("onnxruntime", func(t *testing.T) {
@@ -259,9 +244,7 @@ func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
 		}
 	}
 	in, out = read("input"), read("output")
-	if len(in) == 0 || len(out) == 0 {
-		t.Fatalf("%s: no golden case", dir)
-	}
+	testenv.Require(t, len(in) != 0 && len(out) != 0, "%s: no golden case", dir)
 	return in, out
 }
 
@@ -352,9 +335,7 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	if seen < 10 {
-		t.Errorf("%d graphs, want at least 10", seen)
-	}
+	testenv.Check(t, seen >= 10, "%d graphs, want at least 10", seen)
 }
 
 func empty(g *ir.Graph) bool {

@@ -72,9 +72,8 @@ func rustCore(t *testing.T, triple string) string {
 			triple, "-C", "panic=abort", "-C", "embed-bitcode=no", "-A", "warnings", "--out-dir", lib)
 		cmd := exec.CommandContext(t.Context(), debianRust, args...)
 		cmd.Env = append(os.Environ(), "RUSTC_BOOTSTRAP=1")
-		if b, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, b)
-		}
+		b, err := cmd.CombinedOutput()
+		testenv.Require(t, err == nil, "%v\n%s", err, b)
 	}
 	if testenv.Get("NNCC_OBJECTS") != "" && os.Rename(root, kept) == nil {
 		return kept
@@ -102,14 +101,11 @@ func rustApp(t *testing.T, b rustTarget, crate, sysroot string) (elf, objects st
 	cmd := exec.CommandContext(t.Context(), "/usr/bin/cargo", "build", "--offline", "--release", "--target", b.triple)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CARGO_HOME="+home, "RUSTC="+debianRust, "RUSTFLAGS="+flags)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	text, err := cmd.CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, text)
 	out := filepath.Join(dir, "target", b.triple, "release")
 	libs := testenv.Must(filepath.Glob(filepath.Join(out, "build", "digits-*", "out", "libdigits_c.a")))(t)
-	if len(libs) != 1 {
-		t.Fatalf("archives of the crate: %q", libs)
-	}
+	testenv.Require(t, len(libs) == 1, "archives of the crate: %q", libs)
 	return filepath.Join(out, "app"), libs[0]
 }
 
@@ -133,9 +129,8 @@ func TestRustOnTarget(t *testing.T) {
 			require(t, files.WriteTree(crate, files.Of(o.Files)))
 			elf, objects := rustApp(t, b, crate, sysroot)
 			said, err := exec.CommandContext(t.Context(), "arm-none-eabi-readelf", "-A", objects).Output()
-			if err != nil || !strings.Contains(string(said), b.attribute) {
-				t.Errorf("%v: no object has %s\n%s", err, b.attribute, said)
-			}
+			testenv.Check(t, err == nil && strings.Contains(string(said), b.attribute), "%v: no object has %s\n%s",
+				err, b.attribute, said)
 			text, err := exec.CommandContext(t.Context(), "qemu-system-arm", "-M", b.machine, "-display", "none",
 				"-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native", "-kernel",
 				elf).CombinedOutput()
@@ -219,9 +214,7 @@ func rtosExample(t *testing.T, board, models, kernel string, defines ...string) 
 			said[name] = value
 		}
 	}
-	if said["tick"] == "" {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	testenv.Require(t, said["tick"] != "", "%v\n%s", err, text)
 	t.Logf("%s", text)
 	return said, err
 }
@@ -260,9 +253,7 @@ func TestFreeRTOS(t *testing.T) {
 	t.Run("wrong priority", func(t *testing.T) {
 		_, dir := rtosModels(t, "cortex-m4")
 		said, err := rtosExample(t, "cortex-m4", dir, kernel, "CONTROL_PRIORITY=1u")
-		if err == nil || said["missed"] == "0" {
-			t.Errorf("nothing is missed: %v", said)
-		}
+		testenv.Check(t, err != nil && said["missed"] != "0", "nothing is missed: %v", said)
 	})
 }
 
@@ -283,9 +274,8 @@ func TestFreeRTOSCompiles(t *testing.T) {
 	args := append(strings.Fields(rtosBoards["cortex-m4"].cpu), "-std=gnu99", "-O2", "-Wall", "-Wextra",
 		"-Werror", "-I"+dir, "-I"+example, "-fsyntax-only", filepath.Join(example, "app.c"),
 		filepath.Join(example, "board_qemu.c"))
-	if b, err := exec.CommandContext(t.Context(), gcc, args...).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, b)
-	}
+	b, err := exec.CommandContext(t.Context(), gcc, args...).CombinedOutput()
+	testenv.Check(t, err == nil, "%v\n%s", err, b)
 }
 
 // sameAsInterpreted holds an output in hexadecimal bytes against the interpreter's for the
@@ -345,9 +335,8 @@ func TestLinkedLibrary(t *testing.T) {
 			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, option.CMSISNN, 4
 			o := mustCompile(t, &c)
 			v := mustVerify(t, o)
-			if v.Mismatches != 0 || v.Failure != "" || v.Rounding != b.rounding {
-				t.Errorf("%d mismatches, %q rounding %s, want %s", v.Mismatches, v.Failure, v.Rounding, b.rounding)
-			}
+			testenv.Check(t, v.Mismatches == 0 && v.Failure == "" && v.Rounding == b.rounding,
+				"%d mismatches, %q rounding %s, want %s", v.Mismatches, v.Failure, v.Rounding, b.rounding)
 			if b.rounding == "single" {
 				differs(t, o)
 			}
@@ -372,9 +361,8 @@ func differs(t *testing.T, o *driver.Compiled) {
 	for _, n := range g.Nodes {
 		op.SetRounding(n, fixp.DoubleRounding)
 	}
-	if slices.EqualFunc(once, values(), slices.Equal[[]byte]) {
-		t.Error("no value of the model depends on the rounding")
-	}
+	testenv.Check(t, !slices.EqualFunc(once, values(), slices.Equal[[]byte]),
+		"no value of the model depends on the rounding")
 }
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -447,9 +435,8 @@ func TestClangForArm(t *testing.T) {
 				warnings, include, sources)
 			cmd := exec.Command("clang", args...)
 			cmd.Dir = t.TempDir()
-			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("%v\n%s", err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			testenv.Check(t, err == nil && len(out) <= 0, "%v\n%s", err, out)
 		})
 	}
 }
@@ -493,7 +480,5 @@ func tryChip(t *testing.T, model, name string, precision option.Precision) {
 		return
 	}
 	v := mustVerify(t, o)
-	if v.Mismatches > 0 || v.Failure != "" {
-		t.Errorf("%d mismatches, %s", v.Mismatches, v.Failure)
-	}
+	testenv.Check(t, v.Mismatches <= 0 && v.Failure == "", "%d mismatches, %s", v.Mismatches, v.Failure)
 }

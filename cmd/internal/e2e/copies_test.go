@@ -97,9 +97,7 @@ func TestStageWeights(t *testing.T) {
 			}
 			staged, fetched := 0, 0
 			for i, o := range f.Models {
-				if after[i].Differs() || before[i].Differs() {
-					t.Errorf("%s: %+v", o.Name, after[i].Outputs)
-				}
+				testenv.Check(t, !after[i].Differs() && !before[i].Differs(), "%s: %+v", o.Name, after[i].Outputs)
 				m := o.Report.Memory.Copies
 				if m == nil {
 					continue
@@ -116,9 +114,7 @@ func TestStageWeights(t *testing.T) {
 					t.Errorf("%s: %d cycles saved, %d promised", o.Info.Prefix, got, m.Saved)
 				}
 			}
-			if staged == 0 || (fetched > 0) != c.fetch {
-				t.Errorf("%d bytes staged, %d fetched", staged, fetched)
-			}
+			testenv.Check(t, staged != 0 && (fetched > 0) == c.fetch, "%d bytes staged, %d fetched", staged, fetched)
 			testenv.Equal(t, f.Models[0].Placement.At("staged"), map[string]string{"cortex-m55": "dtcm",
 				"cortex-m4": "ssram23"}[c.core], "staged in")
 		})
@@ -137,9 +133,8 @@ func TestNothingToStage(t *testing.T) {
 		c = config(path, board)
 		c.StageWeights = true
 		o := mustCompile(t, c)
-		if notes := strings.Join(c.Diags.Texts(diag.Note), "\n"); !strings.Contains(notes, why) {
-			t.Errorf("%s: no word of %q in %q", board, why, notes)
-		}
+		notes := strings.Join(c.Diags.Texts(diag.Note), "\n")
+		testenv.Check(t, strings.Contains(notes, why), "%s: no word of %q in %q", board, why, notes)
 		for i, x := range o.Files {
 			testenv.Equal(t, string(plain.Files[i].Data), string(x.Data), "%s: %s differs", board, x.Path)
 		}
@@ -162,17 +157,14 @@ func TestFetched(t *testing.T) {
 				return profiled(t, c)
 			}
 			off, before := profile(func(c *driver.Config) { c.Passes = []string{"fetch=off"} })
-			if off.Report.Memory.Copies != nil {
-				t.Error("copies that nobody asked for")
-			}
+			testenv.Check(t, off.Report.Memory.Copies == nil, "copies that nobody asked for")
 			on, after := profile(func(c *driver.Config) { c.WeightsFile = name == "person" })
 			most := off.Report.Memory.ArenaBytes // and room for what takes the place of another
 			for i := range off.Lowered.Program.Buffers {
 				most = max(most, off.Report.Memory.ArenaBytes+off.Lowered.Program.Buffers[i].Bytes)
 			}
-			if n := on.Report.Memory.ArenaBytes; n > most {
-				t.Errorf("an arena of %d bytes, want at most %d", n, most)
-			}
+			n := on.Report.Memory.ArenaBytes
+			testenv.Check(t, n <= most, "an arena of %d bytes, want at most %d", n, most)
 			x := on.Report.Memory.Copies
 			if x == nil {
 				t.Logf("nothing is fetched")
@@ -191,15 +183,12 @@ func TestFetched(t *testing.T) {
 				c := config(path, slow)
 				none(c)
 				o := mustCompile(t, c)
-				if o.Report.Memory.Copies != nil {
-					t.Errorf("copies on %s with --optimize %s", c.Board, c.Optimize)
-				}
+				testenv.Check(t, o.Report.Memory.Copies == nil, "copies on %s with --optimize %s", c.Board,
+					c.Optimize)
 			}
 		})
 	}
-	if fetched == 0 {
-		t.Error("nothing was fetched")
-	}
+	testenv.Check(t, fetched != 0, "nothing was fetched")
 }
 
 // retrained is the same network after another training: every weight is another one,
@@ -258,9 +247,8 @@ func TestWeightsSwap(t *testing.T) {
 				net := irtest.Gen(seed, tensor.F32)
 				old := compileFor(t, net, "x", spec, bindable)
 				fresh := compileFor(t, retrained(net, seed), "x", spec, bindable)
-				if old.Info.Layout != fresh.Info.Layout {
-					t.Fatalf("network %d: another training has another layout", seed)
-				}
+				testenv.Require(t, old.Info.Layout == fresh.Info.Layout,
+					"network %d: another training has another layout", seed)
 				files := slices.Clone(old.Files)
 				at := func(list []codegen.File) int {
 					return slices.IndexFunc(list, func(f codegen.File) bool { return f.Path == old.Info.WeightsFile })
@@ -268,9 +256,8 @@ func TestWeightsSwap(t *testing.T) {
 				first := runFolder(t, spec, files, old)
 				files[at(files)] = fresh.Files[at(fresh.Files)]
 				second := runFolder(t, spec, files, fresh)
-				if slices.EqualFunc(first, second, slices.Equal[[]byte]) {
-					t.Errorf("network %d: another training gives the same outputs", seed)
-				}
+				testenv.Check(t, !slices.EqualFunc(first, second, slices.Equal[[]byte]),
+					"network %d: another training gives the same outputs", seed)
 			}
 		})
 	}
@@ -289,9 +276,7 @@ func runFolder(t *testing.T, spec *boards.Spec, files []codegen.File, o *driver.
 	res, err := run.Run(context.Background(), spec, im, cases)
 	require(t, err)
 	for k, r := range res.Cases {
-		if r.Status != 0 {
-			t.Fatalf("%s: status %d", spec.Name, r.Status)
-		}
+		testenv.Require(t, r.Status == 0, "%s: status %d", spec.Name, r.Status)
 		out := make([]*tensor.Dense, len(r.Outputs))
 		for i, v := range o.Lowered.Graph.Out {
 			if out[i], err = verify.FromMemory(r.Outputs[i], v.Type); err != nil {
@@ -351,9 +336,8 @@ func TestSlices(t *testing.T) {
 	// A step takes its share of the ticks; looking at the clock takes some, too.
 	allowed := took*longest/v.Instructions*11/10 + 500
 	t.Logf("served %d times, at most %d ticks late (longest step %d), %d ticks in all", served, latest, allowed, took)
-	if served < 3 || latest > allowed || allowed*2 > took {
-		t.Errorf("served %d times in %d ticks, at most %d late; want at most %d", served, took, latest, allowed)
-	}
+	testenv.Check(t, served >= 3 && latest <= allowed && allowed*2 <= took,
+		"served %d times in %d ticks, at most %d late; want at most %d", served, took, latest, allowed)
 }
 
 // TestFetchedInParts: weights that have no room in the arena as a whole are fetched in parts,
@@ -396,9 +380,8 @@ func fetchedInParts(t *testing.T, same bool) {
 		was[l.Name] = l.Cycles
 	}
 	for _, l := range after.Layers {
-		if l.Cycles > was[l.Name]*101/100 {
-			t.Errorf("%s: %d cycles, %d without copies", l.Name, l.Cycles, was[l.Name])
-		}
+		testenv.Check(t, l.Cycles <= was[l.Name]*101/100, "%s: %d cycles, %d without copies", l.Name, l.Cycles,
+			was[l.Name])
 	}
 	for _, s := range p.Steps {
 		t.Logf("%s: %d calls, fetches %v", s.Name, len(s.Calls), s.Fetches)
@@ -420,9 +403,7 @@ func fetchedInParts(t *testing.T, same bool) {
 	}
 	uncut(t, model, slow)
 	again := testenv.Must(program.Parse(p.String()))(t)
-	if again.String() != p.String() {
-		t.Error("the text of the program is that of another one")
-	}
+	testenv.Check(t, again.String() == p.String(), "the text of the program is that of another one")
 	inOrder(t, p)
 }
 
@@ -443,9 +424,8 @@ func uncut(t *testing.T, model, board string) {
 		set(c)
 		o := mustCompile(t, c)
 		for _, s := range o.Lowered.Program.Steps {
-			if len(s.Calls) > 1 {
-				t.Errorf("%s: %d calls, with constants that are staged or bound", s.Name, len(s.Calls))
-			}
+			testenv.Check(t, len(s.Calls) <= 1, "%s: %d calls, with constants that are staged or bound", s.Name,
+				len(s.Calls))
 		}
 	}
 }
@@ -456,9 +436,7 @@ func inOrder(t *testing.T, p *program.Program) {
 	for _, s := range p.Steps { // copies that are still read
 		if len(s.Fetches) > 1 {
 			s.Calls[0], s.Calls[1] = s.Calls[1], s.Calls[0]
-			if p.Verify() == nil {
-				t.Errorf("%s: the first copy is read behind the second one", s.Name)
-			}
+			testenv.Check(t, p.Verify() != nil, "%s: the first copy is read behind the second one", s.Name)
 			s.Calls[0], s.Calls[1] = s.Calls[1], s.Calls[0]
 		}
 	}

@@ -325,13 +325,10 @@ func TestExporters(t *testing.T) {
 			o := testenv.Must(c.CompileGraph(m, g, spec))(t)
 			said := strings.Join(c.Diags.Texts(diag.Warning), "\n")
 			inFloat := strings.Contains(said, "computed in float") || o.Lowered.Precision == option.Float32.String()
-			if inFloat != (f.float != "") || !strings.Contains(said, f.float) {
-				t.Errorf("precision %s, said %q, want %q", o.Lowered.Precision, said, f.float)
-			}
+			testenv.Check(t, inFloat == (f.float != "") && strings.Contains(said, f.float),
+				"precision %s, said %q, want %q", o.Lowered.Precision, said, f.float)
 			for _, v := range o.Lowered.Reference.In {
-				if v.Type.DType.IsFloat() && !inFloat {
-					t.Errorf("input %s is %s", v, v.Type)
-				}
+				testenv.Check(t, !v.Type.DType.IsFloat() || inFloat, "input %s is %s", v, v.Type)
 			}
 			if v := faithful(t, o); v.Differs() {
 				t.Error(v.Text())

@@ -218,13 +218,9 @@ func TestSameBytes(t *testing.T) {
 	want := gen(digits, runtime.NumCPU())
 	for _, procs := range []int{1, 3} {
 		got := gen(other, procs)
-		if len(got) != len(want) {
-			t.Fatalf("%d files, were %d", len(got), len(want))
-		}
+		testenv.Require(t, len(got) == len(want), "%d files, were %d", len(got), len(want))
 		for p, b := range want {
-			if !bytes.Equal(b, got[p]) {
-				t.Errorf("%s differs with %d processors", p, procs)
-			}
+			testenv.Check(t, bytes.Equal(b, got[p]), "%s differs with %d processors", p, procs)
 		}
 	}
 }
@@ -314,9 +310,8 @@ func TestScaling(t *testing.T) {
 				cfg := config(writeText(t, t.TempDir(), 17, c.build(n)), "cortex-m55")
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				if _, err := cfg.Compile(); err != nil {
-					t.Fatalf("%.300v", err)
-				}
+				_, err := cfg.Compile()
+				testenv.Require(t, err == nil, "%.300v", err)
 				runtime.ReadMemStats(&after)
 				return float64(after.TotalAlloc - before.TotalAlloc)
 			}
@@ -347,9 +342,8 @@ func grow(t *testing.T) {
 					s.change(cfg)
 					runtime.GC()
 					before := user()
-					if _, err := cfg.Compile(); err != nil {
-						t.Fatalf("does not compile: %.200v", err)
-					}
+					_, err := cfg.Compile()
+					testenv.Require(t, err == nil, "does not compile: %.200v", err)
 					return user() - before
 				}
 				small, large := max(0.2, cost(n)), cost(8*n)

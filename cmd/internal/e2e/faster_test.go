@@ -190,9 +190,7 @@ func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
 		if s.op == op.Transpose {
 			x := g.AddInput(name, ir.T(tensor.F32, tensor.Count(shape)))
 			n, err := g.Add(op.Reshape, name+" in rows", nil, 1, x, g.AddConst(name+"_shape", tensor.Ints(shape...)))
-			if err != nil {
-				t.Fatalf("%s: %v", s.name, err)
-			}
+			testenv.Require(t, err == nil, "%s: %v", s.name, err)
 			in = append(in, n.Out[0])
 			continue
 		}
@@ -206,15 +204,11 @@ func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
 	}
 	behind := func(n *ir.Node, d *ir.OpDef, more ...*ir.Value) *ir.Node {
 		n, err := g.Add(d, s.name+" "+d.Name, nil, 1, append([]*ir.Value{n.Out[0]}, more...)...)
-		if err != nil {
-			t.Fatalf("%s: %v", s.name, err)
-		}
+		testenv.Require(t, err == nil, "%s: %v", s.name, err)
 		return n
 	}
 	n, err := g.Add(s.op, s.name, s.attrs, 1, in...)
-	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", s.name, err)
 	n.Origin = []string{n.Name}
 	switch s.op {
 	case op.Pad:
@@ -329,9 +323,7 @@ type ran struct {
 func layerCounts(t *testing.T, c driver.Config) map[string]ran {
 	t.Helper()
 	v := mustVerify(t, &c)
-	if v.Mismatches > 0 {
-		t.Fatalf("--kernels %s: %d mismatches: %s", c.Kernels, v.Mismatches, v.Failure)
-	}
+	testenv.Require(t, v.Mismatches <= 0, "--kernels %s: %d mismatches: %s", c.Kernels, v.Mismatches, v.Failure)
 	out := map[string]ran{}
 	for _, l := range v.Layers {
 		r := out[l.Name]
@@ -649,7 +641,5 @@ func TestFusionPays(t *testing.T) {
 			}
 		}
 	}
-	if loops == 0 {
-		t.Error("no loop was tried")
-	}
+	testenv.Check(t, loops != 0, "no loop was tried")
 }

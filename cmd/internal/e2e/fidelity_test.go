@@ -107,9 +107,7 @@ func TestLayersDecide(t *testing.T) {
 						made = true
 					}
 				}
-				if !made {
-					t.Fatal("no kernel to break")
-				}
+				testenv.Require(t, made, "no kernel to break")
 			}
 			v := mustVerify(t, o)
 			if v.Mismatches > 0 {
@@ -232,12 +230,8 @@ func review(t *testing.T, name string, o *driver.Compiled) {
 		}), "\n")
 		for i, line := range strings.Split(string(f.Data), "\n") {
 			at := fmt.Sprintf("%s: %s:%d: %s", name, f.Path, i+1, line)
-			if len(line) > 120 {
-				t.Errorf("%s\n%d columns", at, len(line))
-			}
-			if machine.MatchString(line) {
-				t.Errorf("%s\ndepends on the machine", at)
-			}
+			testenv.Check(t, len(line) <= 120, "%s\n%d columns", at, len(line))
+			testenv.Check(t, !machine.MatchString(line), "%s\ndepends on the machine", at)
 			if path.Dir(f.Path) != "." { // kernels
 				continue
 			}
@@ -245,9 +239,7 @@ func review(t *testing.T, name string, o *driver.Compiled) {
 			if castChain.MatchString(line) && !typedPlace.MatchString(line) && !typedFile.MatchString(line) {
 				t.Errorf("%s\na chain of casts", at)
 			}
-			if bareOffset.MatchString(line) {
-				t.Errorf("%s\na bare offset", at)
-			}
+			testenv.Check(t, !bareOffset.MatchString(line), "%s\na bare offset", at)
 		}
 		if f.Path == o.Info.Prefix+".c" {
 			reviewSteps(t, name, strings.Split(string(f.Data), "\n"), o)
@@ -269,9 +261,7 @@ func reviewSteps(t *testing.T, name string, lines []string, o *driver.Compiled) 
 		if m := enumerator.FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[2])
 			offsets[n] = true
-			if !strings.HasSuffix(lines[i-1], "*/") {
-				t.Errorf("%s: no comment on %s", name, line)
-			}
+			testenv.Check(t, strings.HasSuffix(lines[i-1], "*/"), "%s: no comment on %s", name, line)
 		}
 		if m := stepCall.FindStringSubmatch(line); m != nil {
 			calls = append(calls, m[1])
@@ -292,17 +282,14 @@ func reviewSteps(t *testing.T, name string, lines []string, o *driver.Compiled) 
 		}
 		heads++
 	}
-	if heads != len(steps) {
-		t.Errorf("%s: %d steps, want %d", name, heads, len(steps))
-	}
+	testenv.Check(t, heads == len(steps), "%s: %d steps, want %d", name, heads, len(steps))
 	for i, c := range calls[:min(len(steps), len(calls))] {
 		testenv.Equal(t, c, strconv.Itoa(i), "%s: call %d is of step", name, i)
 	}
 	for _, s := range steps {
 		for _, b := range s.Out {
-			if at := o.Lowered.Program.Buffers[b].Offset; !offsets[at] {
-				t.Errorf("%s: output of %s at %d has no name", name, s, at)
-			}
+			at := o.Lowered.Program.Buffers[b].Offset
+			testenv.Check(t, offsets[at], "%s: output of %s at %d has no name", name, s, at)
 		}
 	}
 }
@@ -353,9 +340,7 @@ func TestReviewSees(t *testing.T) {
 		{bareOffset, "(uint8_t *)arena + 3"}, {bareOffset, ".pad = m_weights_i32(w, 112u)"},
 		{machine, "/* written 2024-01-02 */"}, {machine, "#include \"/home/x/y.h\""},
 	} {
-		if !c.re.MatchString(c.text) {
-			t.Errorf("%s passes", c.text)
-		}
+		testenv.Check(t, c.re.MatchString(c.text), "%s passes", c.text)
 	}
 	if good := "    m_i8(a + M_AT_X + 16),"; slices.ContainsFunc([]*regexp.Regexp{castChain, bareOffset, machine},
 		func(re *regexp.Regexp) bool { return re.MatchString(good) }) {
@@ -398,9 +383,7 @@ func emitted(t *testing.T, o *driver.Compiled) (dir string, sources, include []s
 	dir = t.TempDir()
 	require(t, files.WriteTree(dir, files.Of(o.Files)))
 	sources, err := filepath.Glob(filepath.Join(dir, "*.c"))
-	if err != nil || len(sources) == 0 {
-		t.Fatalf("no sources (%v)", err)
-	}
+	testenv.Require(t, err == nil && len(sources) != 0, "no sources (%v)", err)
 	for _, f := range o.Files {
 		if i := "-I" + filepath.Join(dir, filepath.Dir(f.Path)); strings.HasSuffix(f.Path, ".h") &&
 			!strings.HasPrefix(f.Path, "harness/") && !slices.Contains(include, i) {
@@ -474,8 +457,6 @@ func TestMISRA(t *testing.T) {
 		}
 	}
 	for r, found := range listed {
-		if !found {
-			t.Errorf("runtime_c/MISRA.md lists rule %s for emitted files, which keep it", r)
-		}
+		testenv.Check(t, found, "runtime_c/MISRA.md lists rule %s for emitted files, which keep it", r)
 	}
 }

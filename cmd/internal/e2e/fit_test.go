@@ -66,15 +66,13 @@ func TestMemoryVerdict(t *testing.T) {
 	o := testenv.Must(compile(large, true))(t)
 	arena := o.Lowered.Program.ArenaBytes
 	flash := int(o.Placement.Regions[0].Used())
-	if o.Placement.Regions[1].Used() != uint64(stack+arena) || flash < o.Info.WeightBytes+5000 {
-		t.Fatalf("%+v", o.Placement)
-	}
+	testenv.Require(t, o.Placement.Regions[1].Used() == uint64(stack+arena) && flash >= o.Info.WeightBytes+5000,
+		"%+v", o.Placement)
 	// The C library's variables have a place, too, once a build has measured them.
 	libc := run.Section{Text: 10, Data: 100, BSS: 200}
 	p := o.Firmware.Fit(&run.Sizes{By: map[run.Origin]run.Section{run.Libc: libc}})
-	if len(p.Homeless) > 0 || p.Regions[1].Used() < uint64(stack+arena+300) {
-		t.Errorf("with variables of the C library: %+v", p)
-	}
+	testenv.Check(t, len(p.Homeless) <= 0 && p.Regions[1].Used() >= uint64(stack+arena+300),
+		"with variables of the C library: %+v", p)
 	for _, k := range []struct {
 		name string
 		ram  []int // sizes of the regions that hold arena and stack
@@ -98,13 +96,11 @@ func TestMemoryVerdict(t *testing.T) {
 		o, err := compile(regions, false)
 		require(t, err)
 		got := strings.Join(o.Report.Warnings, "\n")
-		if (k.want == "") != (got == "") || !strings.Contains(got, k.want) {
-			t.Errorf("%s: warnings %q, want %q", k.name, got, k.want)
-		}
+		testenv.Check(t, (k.want == "") == (got == "") && strings.Contains(got, k.want), "%s: warnings %q, want %q",
+			k.name, got, k.want)
 		_, err = compile(regions, true)
-		if (err == nil) != (k.want == "") || err != nil && !strings.Contains(err.Error(), k.want) {
-			t.Errorf("%s: --strict: %v, want %q", k.name, err, k.want)
-		}
+		testenv.Check(t, (err == nil) == (k.want == "") && (err == nil || strings.Contains(err.Error(), k.want)),
+			"%s: --strict: %v, want %q", k.name, err, k.want)
 	}
 }
 
@@ -123,9 +119,8 @@ func TestFitsLinks(t *testing.T) {
 		for i := range before {
 			guess, exact = guess+before[i].Used(), exact+after[i].Used()
 		}
-		if guess < exact || guess > exact+exact/10+4000 {
-			t.Errorf("%s: %d bytes estimated, %d measured", board, guess, exact)
-		}
+		testenv.Check(t, guess >= exact && guess <= exact+exact/10+4000, "%s: %d bytes estimated, %d measured", board,
+			guess, exact)
 		l := newLinker(t, o, dir)
 		for seed := range uint64(24) {
 			r := rand.New(rand.NewPCG(seed, 7))
@@ -142,9 +137,8 @@ func TestFitsLinks(t *testing.T) {
 			switch {
 			case p.Fits():
 				fits++
-				if !linked {
-					t.Errorf("%s, seed %d: is said to fit, does not link: %s\n%+v", board, seed, text, p.Regions)
-				}
+				testenv.Check(t, linked, "%s, seed %d: is said to fit, does not link: %s\n%+v", board, seed, text,
+					p.Regions)
 			// The sizes of the build have gaps between items.
 			case missing > 1<<10:
 				not++
@@ -155,9 +149,7 @@ func TestFitsLinks(t *testing.T) {
 			}
 		}
 	}
-	if fits < 5 || not < 5 {
-		t.Errorf("%d boards fit, %d do not: want more of both", fits, not)
-	}
+	testenv.Check(t, fits >= 5 && not >= 5, "%d boards fit, %d do not: want more of both", fits, not)
 }
 
 // randomRegions are memories about as large as what has to lie there.
@@ -219,9 +211,8 @@ func newLinker(t *testing.T, o *driver.Compiled, dir string) *linker {
 	l := &linker{t: t, o: o, dir: dir, archive: filepath.Join(dir, "lib"+o.Info.Prefix+".a"),
 		arena:    filepath.Join(dir, "arena.o"),
 		compiler: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC}
-	if out, err := exec.Command("make", "-C", dir).CombinedOutput(); err != nil {
-		t.Fatalf("make: %v\n%s", err, out)
-	}
+	out, err := exec.Command("make", "-C", dir).CombinedOutput()
+	testenv.Require(t, err == nil, "make: %v\n%s", err, out)
 	source := filepath.Join(dir, "arena.c")
 	text := fmt.Sprintf("#include \"%s.h\"\nunsigned char arena[%s] __attribute__((aligned(16), "+
 		"section(\".the_arena\")));\n", o.Info.Prefix, o.Info.ArenaMacro)
@@ -308,9 +299,8 @@ func TestSplitArena(t *testing.T) {
 				t.Fatalf("parts %+v, %+v", p.Parts, m)
 			}
 			v := mustVerify(t, o)
-			if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" || v.Instructions == 0 {
-				t.Errorf("%+v", v)
-			}
+			testenv.Check(t, !v.Differs() && strings.Join(v.Guards, " ") == "fast slow" && v.Instructions != 0, "%+v",
+				v)
 			if k.parent == "cortex-m55" {
 				brokenGuards(t, o)
 			}
@@ -382,14 +372,10 @@ func TestSplitWithAll(t *testing.T) {
 				text := testenv.Must(os.ReadFile(filepath.Join(c.DumpIR, "program.txt")))(t)
 				for _, want := range []string{"\n  in \"fast\", ", "\n  in \"slow\", ", " # in \"fast\" at ",
 					" # in \"slow\" at ", ", staged "} {
-					if !strings.Contains(string(text), want) {
-						t.Errorf("no %q in\n%.2000s", want, text)
-					}
+					testenv.Check(t, strings.Contains(string(text), want), "no %q in\n%.2000s", want, text)
 				}
 				v := mustVerify(t, o)
-				if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" {
-					t.Errorf("%+v", v)
-				}
+				testenv.Check(t, !v.Differs() && strings.Join(v.Guards, " ") == "fast slow", "%+v", v)
 			})
 		}
 	}
@@ -438,9 +424,8 @@ func TestSplitDrawn(t *testing.T) {
 			staged++
 		}
 		v := mustVerify(t, o)
-		if v.Differs() || len(v.Guards) != len(o.Lowered.Program.Parts) {
-			t.Errorf("network %d on %s: %+v", seed, core, v)
-		}
+		testenv.Check(t, !v.Differs() && len(v.Guards) == len(o.Lowered.Program.Parts), "network %d on %s: %+v", seed,
+			core, v)
 	}
 	if t.Logf("%d of %d in parts, %d with copies", split, count, staged); split == 0 {
 		t.Error("no arena is in parts")
@@ -507,9 +492,8 @@ func TestBudgets(t *testing.T) {
 			}
 			o := testenv.Must(s.compile(b))(t)
 			got := o.Lowered.Program.ArenaBytes
-			if (got <= b) != (b >= best) || got < best || b < best && got > best {
-				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
-			}
+			testenv.Check(t, (got <= b) == (b >= best) && got >= best && (b >= best || got <= best),
+				"%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
 			if want, ok := points[b]; ok && got != want {
 				t.Errorf("%s: --max-ram %d gives %d bytes, the frontier has %d", s.name, b, got, want)
 			}
@@ -530,9 +514,7 @@ func TestBudgets(t *testing.T) {
 			}
 		}
 	}
-	if striped < 3 {
-		t.Errorf("only %d programs in stripes", striped)
-	}
+	testenv.Check(t, striped >= 3, "only %d programs in stripes", striped)
 }
 
 // TestGoals: drawn networks meet a budget of RAM or flash exactly where the program of some goal and some kernels does,

@@ -150,9 +150,8 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 			a.PrecisionLayers)
 	}
 	border := besideCasts(b)
-	if k, l := kernelNames(a, border), kernelNames(b, border); !slices.Equal(k, l) {
-		t.Errorf("%s: kernels %v, in float32 %v", what, l, k)
-	}
+	k, l := kernelNames(a, border), kernelNames(b, border)
+	testenv.Check(t, slices.Equal(k, l), "%s: kernels %v, in float32 %v", what, l, k)
 	if len(a.Segments) != len(b.Segments) || outside(a) != outside(b) {
 		t.Errorf("%s: %d segments, %d nodes outside; in float32 %d, %d", what, len(b.Segments), outside(b),
 			len(a.Segments), outside(a))
@@ -160,28 +159,22 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 	if a.Calibration != nil && math.Abs(a.Calibration.SQNR-b.Calibration.SQNR) > 3 {
 		t.Errorf("%s: %.1f dB, in float32 %.1f dB", what, b.Calibration.SQNR, a.Calibration.SQNR)
 	}
-	if len(got.Config.Diags.Texts(diag.Note)) == 0 {
-		t.Errorf("%s: nothing is said", what)
-	}
+	testenv.Check(t, len(got.Config.Diags.Texts(diag.Note)) != 0, "%s: nothing is said", what)
 	if a.Calibration != nil {
 		return
 	}
 	in := irtest.Inputs(got.Lowered.Reference, 1)
 	for i, v := range got.Float.In {
-		if got.Lowered.Reference.In[i].Type.DType != v.Type.DType {
-			t.Fatalf("%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType,
-				v.Type.DType)
-		}
+		testenv.Require(t, got.Lowered.Reference.In[i].Type.DType == v.Type.DType,
+			"%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType, v.Type.DType)
 	}
 	model := testenv.Must(interp.Run(got.Float, in, nil))(t)
 	program := testenv.Must(interp.Run(got.Lowered.Reference, in, nil))(t)
 	for i := range model {
-		if model[i].DType != program[i].DType {
-			t.Errorf("%s: output %d is %s, in the model %s", what, i, program[i].DType, model[i].DType)
-		}
-		if d := irtest.Diff(program[i], model[i]); d > 0.05 {
-			t.Errorf("%s: output %d differs by %.3g of the largest", what, i, d)
-		}
+		testenv.Check(t, model[i].DType == program[i].DType, "%s: output %d is %s, in the model %s", what, i,
+			program[i].DType, model[i].DType)
+		d := irtest.Diff(program[i], model[i])
+		testenv.Check(t, !(d > 0.05), "%s: output %d differs by %.3g of the largest", what, i, d)
 	}
 }
 
@@ -274,9 +267,7 @@ func TestFloatTypesCalibrateAlike(t *testing.T) {
 				return compileNet(t, g, &c).Report.Calibration.SQNR
 			}
 			a, b := figure(net), figure(retypedGraph(t, net, to, nil))
-			if math.Abs(a-b) > 0.1 {
-				t.Errorf("random %d, %s: %.2f dB, in float32 %.2f dB", seed, to, b, a)
-			}
+			testenv.Check(t, !(math.Abs(a-b) > 0.1), "random %d, %s: %.2f dB, in float32 %.2f dB", seed, to, b, a)
 		}
 	}
 }
@@ -394,9 +385,7 @@ func TestRandomQOperators(t *testing.T) {
 		checkModel(t, uint64(s), m, g, "host")
 	}
 	t.Logf("%d operators in QOperator form in %d networks", converted, n)
-	if converted == 0 && n >= 40 {
-		t.Error("no operator was brought to QOperator form")
-	}
+	testenv.Check(t, converted != 0 || n < 40, "no operator was brought to QOperator form")
 }
 
 // imported is the model of a file with its graph.

@@ -161,9 +161,8 @@ func runTool(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	testenv.Require(t, err == nil, "%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 }
 
 // ways are how the files of several folders get into one image: each writes
@@ -248,16 +247,13 @@ func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 		c.Inputs, want = append(c.Inputs, p.in...), append(want, p.want...)
 	}
 	res, err := run.Run(context.Background(), &spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatalf("%s: %v", way, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", way, err)
 	if res.Cases[0].Status != 0 {
 		t.Fatalf("%s: status %d", way, res.Cases[0].Status)
 	}
 	for i := range want {
-		if string(res.Cases[0].Outputs[i]) != string(want[i]) {
-			t.Errorf("%s: output %d is not what the interpreter gives", way, i)
-		}
+		testenv.Check(t, string(res.Cases[0].Outputs[i]) == string(want[i]),
+			"%s: output %d is not what the interpreter gives", way, i)
 	}
 	return im, nil
 }
@@ -296,9 +292,8 @@ func TestLinkedTogether(t *testing.T) {
 	testenv.Tool(t, "make", "cc")
 	const board = "cortex-m55"
 	small, large := compilePart(t, board, "small", smallNet, nil), compilePart(t, board, "large", largeNet, nil)
-	if !large.Info.WeightBinary {
-		t.Fatalf("%d bytes of weights are not included by the assembler", large.Info.WeightBytes)
-	}
+	testenv.Require(t, large.Info.WeightBinary, "%d bytes of weights are not included by the assembler",
+		large.Info.WeightBytes)
 	order := []string{"files", "archives", "whole", "arduino", "lto"}
 	shared := 0
 	for _, way := range order {
@@ -308,16 +303,12 @@ func TestLinkedTogether(t *testing.T) {
 				return // functions lose their sections
 			}
 			for k, n := range kernels(t, im) {
-				if n != 1 {
-					t.Errorf("%s is %d times in the image", k, n)
-				}
+				testenv.Check(t, n == 1, "%s is %d times in the image", k, n)
 				shared++
 			}
 		})
 	}
-	if shared == 0 {
-		t.Error("no kernels are seen in the map file")
-	}
+	testenv.Check(t, shared != 0, "no kernels are seen in the map file")
 	old := compilePart(t, board, "old", smallNet, otherVersion(t, false))
 	for _, way := range []string{"files", "archives", "whole"} {
 		t.Run("two versions/"+way, func(t *testing.T) {
@@ -332,9 +323,7 @@ func TestLinkedTogether(t *testing.T) {
 					twice++
 				}
 			}
-			if twice == 0 {
-				t.Errorf("no kernel is there in two versions: %v", versions)
-			}
+			testenv.Check(t, twice != 0, "no kernel is there in two versions: %v", versions)
 		})
 	}
 }
@@ -379,13 +368,9 @@ func TestSymbolsCarryVersions(t *testing.T) {
 			seen++
 		}
 	}
-	if seen == 0 {
-		t.Error("no kernels")
-	}
+	testenv.Check(t, seen != 0, "no kernels")
 	bound := testenv.Must(im.Stack(p.Harness.RunFunc))(t)
 	for _, f := range bound.Functions {
-		if runtimec.Plain(f.Name) != f.Name {
-			t.Errorf("the report shows %s", f.Name)
-		}
+		testenv.Check(t, runtimec.Plain(f.Name) == f.Name, "the report shows %s", f.Name)
 	}
 }

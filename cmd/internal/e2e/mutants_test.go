@@ -265,9 +265,8 @@ func TestMutants(t *testing.T) {
 	if total >= 40 { // of 70, 59 were noticed; few are a matter of luck
 		least = total * 4 / 5
 	}
-	if total < min(want, 6) || byLayers < least {
-		t.Errorf("of %d kernels made wrong verify --layers notices %d, want at least %d", total, byLayers, least)
-	}
+	testenv.Check(t, total >= min(want, 6) && byLayers >= least,
+		"of %d kernels made wrong verify --layers notices %d, want at least %d", total, byLayers, least)
 }
 
 // weightsOfC are numbers of a layer in C, some of them negative.
@@ -320,7 +319,6 @@ func TestLayersOfIslands(t *testing.T) {
 		}
 	}
 	t.Logf("%d networks have layers behind float ones; of %d faults %d were found", islands, wrong, found)
-	if islands == 0 || wrong == 0 || found*3 < wrong*2 {
-		t.Errorf("%d networks with islands, %d of %d faults found", islands, found, wrong)
-	}
+	testenv.Check(t, islands != 0 && wrong != 0 && found*3 >= wrong*2,
+		"%d networks with islands, %d of %d faults found", islands, found, wrong)
 }

@@ -375,9 +375,7 @@ func checkQuantised(t *testing.T, name string, o *driver.Compiled) {
 	t.Helper()
 	model := irtest.ExposeQuantised(o.Lowered.QDQ)
 	prog := model.Clone()
-	if err := quant.Integer(prog, quant.IntegerOptions{}); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	testenv.OK(t, quant.Integer(prog, quant.IntegerOptions{}), name)
 	in := irtest.Inputs(model, 1)
 	pin := make([]*tensor.Dense, len(in))
 	for i, d := range in {
@@ -387,9 +385,7 @@ func checkQuantised(t *testing.T, name string, o *driver.Compiled) {
 		}
 	}
 	got, err := interp.Run(prog, pin, nil)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", name, err)
 	for _, b := range compareStretches(t, model, in, prog, got) {
 		if b.wide && b.steps <= ownSteps {
 			continue

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/lists"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -101,9 +102,7 @@ func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *i
 		loose := amplified(t, v, env, out)
 		switch {
 		case !want.DType.IsFloat():
-			if have.DType != want.DType {
-				t.Fatalf("output %s is %s, the model's %s", v, have.DType, want.DType)
-			}
+			testenv.Require(t, have.DType == want.DType, "output %s is %s, the model's %s", v, have.DType, want.DType)
 			for e := range want.Len() {
 				steps := math.Abs(want.Float(e) - have.Float(e))
 				if steps > stepsAllowed {
@@ -191,10 +190,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 				at[w] = g.AddInput(w.Name, w.Type)
 				in = append(in, env[w])
 			default:
-				var args []*ir.Value
-				for _, a := range w.Def.In {
-					args = append(args, copied(a))
-				}
+				args := lists.Map(w.Def.In, copied)
 				n := testenv.Must(g.Add(w.Def.Op, w.Def.Name, w.Def.Attrs.Clone(), len(w.Def.Out), args...))(t)
 				for i, o := range w.Def.Out {
 					n.Out[i].Type, at[o] = o.Type, n.Out[i]

@@ -21,9 +21,11 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
 )
@@ -39,10 +41,7 @@ var networkFiles embed.FS
 func networks(names ...string) map[string]string {
 	m := map[string]string{}
 	for _, name := range names {
-		b, err := networkFiles.ReadFile("testdata/" + name + ".ir")
-		if err != nil {
-			panic(err)
-		}
+		b := bug.Must(networkFiles.ReadFile("testdata/" + name + ".ir"))
 		m[name] = string(b)
 	}
 	return m
@@ -196,9 +195,7 @@ func (a *product) run(t *testing.T, elf string) {
 	defer stop()
 	b, err := exec.CommandContext(ctx, "qemu-system-arm", "-M", a.Target.machine, "-display", "none", "-monitor",
 		"none", "-serial", "none", "-semihosting-config", "enable=on,target=native", "-kernel", elf).CombinedOutput()
-	if err != nil || !strings.Contains(string(b), "all right") {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	testenv.Require(t, err == nil && strings.Contains(string(b), "all right"), "%v\n%s", err, b)
 }
 
 // TestSeveralApplication: a product with a main and a linker script of its own: three
@@ -229,17 +226,11 @@ func linkedOnce(t *testing.T, elf string, mapFile []byte) {
 		seen[string(m[2])]++
 	}
 	for s, n := range seen {
-		if n > 1 {
-			t.Errorf("%s is linked %d times", s, n)
-		}
+		testenv.Check(t, n <= 1, "%s is linked %d times", s, n)
 	}
-	if len(seen) == 0 {
-		t.Errorf("no kernels in\n%s", out)
-	}
+	testenv.Check(t, len(seen) != 0, "no kernels in\n%s", out)
 	qspi := regexp.MustCompile(`(?m)^\.qspi +0x[0-9a-f]+ +0x([0-9a-f]+)`).FindSubmatch(mapFile)
-	if qspi == nil || string(qspi[1]) == "0" {
-		t.Error("no weights in the second flash")
-	}
+	testenv.Check(t, qspi != nil && string(qspi[1]) != "0", "no weights in the second flash")
 }
 
 // TestSeveralShared is TestSeveralApplication with the networks beside the repository.
@@ -251,10 +242,9 @@ func TestSeveralShared(t *testing.T) {
 		t.Skip("only with NNCC_LONG")
 	}
 	for board := range appTargets {
-		var list []*driver.Config
-		for _, name := range []string{"kws_int8", "ic_int8", "vww_int8"} {
-			list = append(list, config(filepath.Join(dir, "models", name+".onnx"), board))
-		}
+		list := lists.Map([]string{"kws_int8", "ic_int8", "vww_int8"}, func(name string) *driver.Config {
+			return config(filepath.Join(dir, "models", name+".onnx"), board)
+		})
 		f := testenv.Must(driver.Compile(list...))(t)
 		a := newProduct(t, f, 2)
 		elf, mapFile := a.build(t, f, "-flto")
@@ -327,9 +317,7 @@ func TestMemoriesApart(t *testing.T) {
 		testenv.Equal(t, o.Placement.At(what), region, "%s is placed in", what)
 	}
 	v := mustVerify(t, o)
-	if v.Differs() {
-		t.Errorf("%+v", v.Outputs)
-	}
+	testenv.Check(t, !v.Differs(), "%+v", v.Outputs)
 }
 
 // TestSections links constants by the part of a linker script that comes with the
@@ -354,9 +342,8 @@ func TestSections(t *testing.T) {
 			c.Calib, c.Precision = nil, option.Float32
 		}
 		o := mustCompile(t, c)
-		if o.Info.WeightBinary != binary {
-			t.Fatalf("%d bytes of constants: %v", o.Info.WeightBytes, o.Info.WeightBinary)
-		}
+		testenv.Require(t, o.Info.WeightBinary == binary, "%d bytes of constants: %v", o.Info.WeightBytes,
+			o.Info.WeightBinary)
 		dir := folder(t, o.Files)
 		script := "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1M\n qspi : ORIGIN = 0x90000000, LENGTH = 1M }\n" +
 			"SECTIONS {\n  .text : { *(.text .text.*) } > FLASH\n  INCLUDE \"dig_sections.ld\"\n" +
@@ -387,9 +374,7 @@ func TestSections(t *testing.T) {
 					t.Errorf("%s is at %#x, want the memory at %#x", f[2], at, k.low)
 				}
 			}
-			if found == 0 {
-				t.Errorf("no constants in\n%s", out)
-			}
+			testenv.Check(t, found != 0, "no constants in\n%s", out)
 		}
 	}
 }
@@ -407,9 +392,8 @@ func TestSectionsOfSeveral(t *testing.T) {
 	together := testenv.Must(driver.Compile(severalConfigs(t, board)...))(t)
 	dir := folder(t, together.Files)
 	fragments, err := filepath.Glob(filepath.Join(dir, "*_sections.ld"))
-	if err != nil || len(fragments) != 1 || filepath.Base(fragments[0]) != "models_sections.ld" {
-		t.Fatalf("%q, %v", fragments, err)
-	}
+	testenv.Require(t, err == nil && len(fragments) == 1 && filepath.Base(fragments[0]) == "models_sections.ld",
+		"%q, %v", fragments, err)
 	folders := map[string][]string{"together": {dir}}
 	for _, c := range severalConfigs(t, board) {
 		o := mustCompile(t, c)
@@ -443,9 +427,7 @@ func TestSectionsOfSeveral(t *testing.T) {
 			x.Dir = at
 			out := testenv.Must(x.Output())(t)
 			for _, model := range []string{"keyword_weights", "anomaly_weights", "person_weights"} {
-				if !strings.Contains(string(out), " R "+model) {
-					t.Errorf("no constants of %s in\n%s", model, out)
-				}
+				testenv.Check(t, strings.Contains(string(out), " R "+model), "no constants of %s in\n%s", model, out)
 			}
 			for _, line := range strings.Split(string(out), "\n") {
 				if f := strings.Fields(line); len(f) == 3 && strings.Contains(f[2], "weights") && f[0][0] != '9' {

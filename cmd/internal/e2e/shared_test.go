@@ -51,9 +51,7 @@ func compileShared(t *testing.T, dir, name, board string, change func(*driver.Co
 		change(c)
 	}
 	o, err := c.Compile()
-	if err != nil {
-		t.Fatalf("%s for %s: %v", name, board, err)
-	}
+	testenv.Require(t, err == nil, "%s for %s: %v", name, board, err)
 	return o
 }
 
@@ -197,17 +195,14 @@ func TestEqualsTFLM(t *testing.T) {
 					d = border(d.Reshaped(x.Type.Shape), x.Type.DType)
 					w := border(row(out, k).Reshaped(y.Type.Shape), y.Type.DType)
 					got := testenv.Must(interp.Run(o.Lowered.Graph, []*tensor.Dense{d}, nil))(t)
-					if !tensor.Equal(got[0], w) {
-						t.Errorf("sample %d: the interpreter differs", k)
-					}
+					testenv.Check(t, tensor.Equal(got[0], w), "sample %d: the interpreter differs", k)
 					cases = append(cases, run.Case{Inputs: [][]byte{d.Bytes()}})
 					want = append(want, w.Bytes())
 				}
 				res := testenv.Must(run.Run(context.Background(), o.Board, build(t, o, true), cases))(t)
 				for k, r := range res.Cases {
-					if r.Status != 0 || string(r.Outputs[0]) != string(want[k]) {
-						t.Errorf("sample %d: the emitted C differs (status %d)", k, r.Status)
-					}
+					testenv.Check(t, r.Status == 0 && string(r.Outputs[0]) == string(want[k]),
+						"sample %d: the emitted C differs (status %d)", k, r.Status)
 				}
 			})
 		}
@@ -254,9 +249,8 @@ func TestSharedModelsOnHost(t *testing.T) {
 				if why := unsupported[name]; why != "" {
 					c := config(m, "host")
 					c.Precision = precision
-					if _, err := c.Compile(); err == nil {
-						t.Fatalf("compiles now: take it from the list (%s)", why)
-					}
+					_, err := c.Compile()
+					testenv.Require(t, err != nil, "compiles now: take it from the list (%s)", why)
 					t.Skip(why)
 				}
 				o := compileShared(t, dir, name, "host", func(c *driver.Config) { c.Precision, c.Cases = precision, 2 })
@@ -341,21 +335,15 @@ func TestRatchet(t *testing.T) {
 	for _, n := range names {
 		g, w := got[n], want[n]
 		if w == (figures{}) {
-			if !irtest.Update() {
-				t.Errorf("%s is not in the ratchet: run with -update", n)
-			}
+			testenv.Check(t, irtest.Update(), "%s is not in the ratchet: run with -update", n)
 			want[n], tighter = g, true
 			continue
 		}
-		if g.Arena > w.Arena {
-			t.Errorf("%s: arena %d bytes, was %d", n, g.Arena, w.Arena)
-		}
-		if w.Flash > 0 && g.Flash > w.Flash+w.Flash/50 {
-			t.Errorf("%s: flash %d bytes, was %d", n, g.Flash, w.Flash)
-		}
-		if g.Instructions > w.Instructions+w.Instructions/50 {
-			t.Errorf("%s: %d instructions, were %d", n, g.Instructions, w.Instructions)
-		}
+		testenv.Check(t, g.Arena <= w.Arena, "%s: arena %d bytes, was %d", n, g.Arena, w.Arena)
+		testenv.Check(t, w.Flash <= 0 || g.Flash <= w.Flash+w.Flash/50, "%s: flash %d bytes, was %d", n, g.Flash,
+			w.Flash)
+		testenv.Check(t, g.Instructions <= w.Instructions+w.Instructions/50, "%s: %d instructions, were %d", n,
+			g.Instructions, w.Instructions)
 		m := figures{min(g.Arena, w.Arena), w.Flash, w.Instructions}
 		if g.Flash > 0 && (w.Flash == 0 || g.Flash < w.Flash) {
 			m.Flash = g.Flash
@@ -376,9 +364,7 @@ func TestRatchet(t *testing.T) {
 func measure(t testing.TB, got map[string]figures, key string, c *driver.Config, execute bool) {
 	t.Helper()
 	o, err := c.Compile()
-	if err != nil {
-		t.Fatalf("%s: %v", key, err)
-	}
+	testenv.Require(t, err == nil, "%s: %v", key, err)
 	f := figures{Arena: o.Lowered.Program.ArenaBytes}
 	if execute {
 		im := buildSize(t, o)

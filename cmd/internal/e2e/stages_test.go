@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -57,10 +58,7 @@ func TestDumpsAreTheStages(t *testing.T) {
 			c.DumpIR = filepath.Join(t.TempDir(), "dump")
 			o := mustCompile(t, c)
 			opt := testenv.Must(c.LowerOptions(o.Board, o.Float))(t)
-			var want []string
-			for _, s := range lower.Stages(o.Float, opt) {
-				want = append(want, s.Name)
-			}
+			want := lists.Map(lower.Stages(o.Float, opt), func(s *lower.Stage) string { return s.Name })
 			if o.Lowered.Tiled != nil {
 				behind := slices.IndexFunc(lower.Table, func(s *lower.Stage) bool { return s.Name == "stripes" }) + 1
 				at := slices.IndexFunc(want, func(name string) bool {
@@ -69,9 +67,8 @@ func TestDumpsAreTheStages(t *testing.T) {
 				})
 				want = append(append(want, "stripes"), want[at:]...)
 			}
-			if got := dumped(t, c.DumpIR); !slices.Equal(got, want) {
-				t.Errorf("dumped\n%v\nstages that apply\n%v", got, want)
-			}
+			got := dumped(t, c.DumpIR)
+			testenv.Check(t, slices.Equal(got, want), "dumped\n%v\nstages that apply\n%v", got, want)
 		})
 	}
 }
@@ -199,13 +196,11 @@ func TestOptimize(t *testing.T) {
 						"for %d layers)", goal, code[len(code)-1], kernels[len(kernels)-1], v.Instructions,
 						o.Report.Optimize.Instructions, o.Report.Optimize.PricedLayers)
 				}
-				if !(code[2] <= code[1] && code[1] <= code[0]) || code[2] == code[0] {
-					t.Errorf("bytes of code for speed, balanced, size: %v, want them to fall", code)
-				}
+				testenv.Check(t, code[2] <= code[1] && code[1] <= code[0] && code[2] != code[0],
+					"bytes of code for speed, balanced, size: %v, want them to fall", code)
 				rise := func(a, b uint64) bool { return 100*a <= 101*b } // predictions are no better
-				if !rise(instructions[0], instructions[1]) || !rise(instructions[1], instructions[2]) {
-					t.Errorf("instructions for speed, balanced, size: %v, want them to rise", instructions)
-				}
+				testenv.Check(t, rise(instructions[0], instructions[1]) && rise(instructions[1], instructions[2]),
+					"instructions for speed, balanced, size: %v, want them to rise", instructions)
 			})
 		}
 	}
@@ -236,9 +231,7 @@ func TestJoinedChannels(t *testing.T) {
 			}
 			testenv.Equal(t, copied, want, "copied")
 			v := mustVerify(t, c)
-			if v.Mismatches > 0 {
-				t.Errorf("%d mismatches: %s", v.Mismatches, v.Failure)
-			}
+			testenv.Check(t, v.Mismatches <= 0, "%d mismatches: %s", v.Mismatches, v.Failure)
 		})
 	}
 }
@@ -273,9 +266,7 @@ func TestInPlace(t *testing.T) {
 		t.Run(board, func(t *testing.T) {
 			c := config(model, board)
 			v := mustVerify(t, c)
-			if v.Mismatches > 0 {
-				t.Fatalf("%d mismatches: %s", v.Mismatches, v.Failure)
-			}
+			testenv.Require(t, v.Mismatches <= 0, "%d mismatches: %s", v.Mismatches, v.Failure)
 			o := mustCompile(t, c)
 			p, over := o.Lowered.Program, 0
 			for _, s := range p.Steps {
@@ -288,9 +279,7 @@ func TestInPlace(t *testing.T) {
 				}
 				over++
 			}
-			if over != len(want) {
-				t.Errorf("%d of %d convolutions are steps of their own", over, len(want))
-			}
+			testenv.Check(t, over == len(want), "%d of %d convolutions are steps of their own", over, len(want))
 		})
 	}
 }
@@ -392,9 +381,8 @@ func TestHTMLEscapes(t *testing.T) {
 			Buffers: []report.Buffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
 	}
 	page := string(r.HTML())
-	if n := strings.Count(page, "<script"); n != 1+strings.Count(page, `<script type="text/plain" id="packed">`) {
-		t.Errorf("%d scripts", n)
-	}
+	testenv.Equal(t, strings.Count(page, "<script"), 1+strings.Count(page, `<script type="text/plain" id="packed">`),
+		"scripts")
 	page = withoutOwn(string(spdx.Strip([]byte(page))))
 	for _, bad := range []string{"<script", "<!--", "%!", "0x", `"onload`} {
 		if at := strings.Index(page, bad); at >= 0 {
@@ -403,9 +391,7 @@ func TestHTMLEscapes(t *testing.T) {
 	}
 	for _, want := range []string{"1,234", "0.5 \u00d7 (q &#43; 128)", "<span class=dim>5,600</span>",
 		"&lt;/td&gt;&lt;script&gt;"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testenv.Check(t, strings.Contains(page, want), "the page lacks %q", want)
 	}
 	balanced(t, page)
 }
@@ -436,9 +422,7 @@ func balanced(t *testing.T, page string) {
 			open = open[:len(open)-1]
 		}
 	}
-	if len(open) > 0 {
-		t.Errorf("%v are not closed", open)
-	}
+	testenv.Check(t, len(open) <= 0, "%v are not closed", open)
 }
 
 // TestHTMLOfEmptyAndLarge: a program without steps has a page, and one of a huge
@@ -454,9 +438,8 @@ func TestHTMLOfEmptyAndLarge(t *testing.T) {
 		r.Rejections = append(r.Rejections, report.Rejection{Node: name, Target: "x"})
 	}
 	page := string(r.HTML())
-	if len(page) > 2<<20 || !strings.Contains(page, "8,500 more layers are in report.json") {
-		t.Errorf("a page of %d bytes", len(page))
-	}
+	testenv.Check(t, len(page) <= 2<<20 && strings.Contains(page, "8,500 more layers are in report.json"),
+		"a page of %d bytes", len(page))
 	balanced(t, page)
 }
 
@@ -468,14 +451,10 @@ func TestStagePage(t *testing.T) {
 	o := mustCompile(t, c)
 	b := testenv.Must(os.ReadFile(filepath.Join(c.DumpIR, "index.html")))(t)
 	page := string(b)
-	if n := strings.Count(page, "<section"); n != len(dumped(t, c.DumpIR)) {
-		t.Errorf("%d columns, %d stages", n, len(dumped(t, c.DumpIR)))
-	}
+	testenv.Equal(t, strings.Count(page, "<section"), len(dumped(t, c.DumpIR)), "columns, stages")
 	for _, want := range []string{"-calibrate</h2>", `class="row mac`, "altered", " gone",
 		o.Lowered.Low[o.Lowered.Graph.Nodes[0]].Kernel} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testenv.Check(t, strings.Contains(page, want), "the page lacks %q", want)
 	}
 	testenv.Equal(t, regexp.MustCompile(`https?:|src=|@import|url\(`).FindString(page), "",
 		"the page needs something else")
@@ -492,9 +471,8 @@ func figuresAddUp(t *testing.T, r *report.Report) {
 	for _, x := range r.Outputs {
 		io += x.Bytes
 	}
-	if io != r.Memory.IOBytes {
-		t.Errorf("inputs and outputs have %d bytes, io_bytes are %d", io, r.Memory.IOBytes)
-	}
+	testenv.Check(t, io == r.Memory.IOBytes, "inputs and outputs have %d bytes, io_bytes are %d", io,
+		r.Memory.IOBytes)
 	var macs, placed int64
 	for i := range r.Layers {
 		weights += r.Layers[i].WeightBytes // what two layers share stands at both
@@ -506,12 +484,9 @@ func figuresAddUp(t *testing.T, r *report.Report) {
 	for i := range r.Fallback {
 		placed += r.Fallback[i].MACs
 	}
-	if weights < r.Memory.WeightsBytes {
-		t.Errorf("layers have %d bytes of weights, the model %d", weights, r.Memory.WeightsBytes)
-	}
-	if macs != placed {
-		t.Errorf("layers have %d MACs, segments and what is outside %d", macs, placed)
-	}
+	testenv.Check(t, weights >= r.Memory.WeightsBytes, "layers have %d bytes of weights, the model %d", weights,
+		r.Memory.WeightsBytes)
+	testenv.Check(t, macs == placed, "layers have %d MACs, segments and what is outside %d", macs, placed)
 }
 
 // TestPlansCutNothing: what plans of the arena put between layers is neither outside of a
@@ -544,7 +519,5 @@ func TestPlansCutNothing(t *testing.T) {
 			}
 		}
 	}
-	if len(planned) < 2 {
-		t.Errorf("plans put in %v, want rows and planes", planned)
-	}
+	testenv.Check(t, len(planned) >= 2, "plans put in %v, want rows and planes", planned)
 }

@@ -105,9 +105,8 @@ func TestLibraries(t *testing.T) {
 					continue
 				}
 				seen[lib] = true
-				if !slices.ContainsFunc(homes, func(h string) bool { return in(from, h) }) {
-					t.Errorf("%s imports %s: only %s may", from, to, strings.Join(homes, ", "))
-				}
+				testenv.Check(t, slices.ContainsFunc(homes, func(h string) bool { return in(from, h) }),
+					"%s imports %s: only %s may", from, to, strings.Join(homes, ", "))
 			}
 		}
 	}

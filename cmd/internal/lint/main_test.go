@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -160,10 +161,7 @@ func TestRepeats(t *testing.T) {
 		{text, other, text},
 		{text, text, text, text, text, text, text, text, text},
 	} {
-		var code [][]line
-		for _, s := range texts {
-			code = append(code, significant([]byte(s)))
-		}
+		code := lists.Map(texts, func(s string) []line { return significant([]byte(s)) })
 		testenv.Equal(t, repeats(code), []int{0, 1, 0, 3, 0}[want], "case %d: pairs", want)
 	}
 }

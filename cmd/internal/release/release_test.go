@@ -36,9 +36,7 @@ func TestArchives(t *testing.T) {
 		var one, two bytes.Buffer
 		must(t, write(&one, "dir", list, testCommit.date))
 		must(t, write(&two, "dir", list, testCommit.date))
-		if !bytes.Equal(one.Bytes(), two.Bytes()) {
-			t.Errorf("%s: other bytes the second time", name)
-		}
+		testenv.Check(t, bytes.Equal(one.Bytes(), two.Bytes()), "%s: other bytes the second time", name)
 		var got []string
 		if name == "zip" {
 			r := testenv.Must(zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len())))(t)
@@ -47,22 +45,17 @@ func TestArchives(t *testing.T) {
 			}
 		} else {
 			z := testenv.Must(gzip.NewReader(&one))(t)
-			if z.Name != "" || !z.ModTime.IsZero() {
-				t.Errorf("gzip has name %q and time %v", z.Name, z.ModTime)
-			}
+			testenv.Check(t, z.Name == "" && z.ModTime.IsZero(), "gzip has name %q and time %v", z.Name, z.ModTime)
 			r := tar.NewReader(z)
 			for h, err := r.Next(); err != io.EOF; h, err = r.Next() {
 				must(t, err)
-				if h.Uid+h.Gid != 0 || h.Uname+h.Gname != "" {
-					t.Errorf("%s has a user", h.Name)
-				}
+				testenv.Check(t, h.Uid+h.Gid == 0 && h.Uname+h.Gname == "", "%s has a user", h.Name)
 				got = append(got, fmt.Sprint(h.Name, h.FileInfo().Mode().Perm(), h.Size, h.ModTime.Unix()))
 			}
 		}
 		want := "dir/a/b-rw-r--r--41700000000 dir/nncc-rwxr-xr-x1000001700000000"
-		if s := strings.ReplaceAll(strings.Join(got, "|"), " ", ""); strings.ReplaceAll(s, "|", " ") != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		s := strings.ReplaceAll(strings.Join(got, "|"), " ", "")
+		testenv.Check(t, strings.ReplaceAll(s, "|", " ") == want, "%s: %s, want %s", name, got, want)
 	}
 }
 
@@ -71,14 +64,10 @@ func TestNotes(t *testing.T) {
 	lines := []string{"a1 One: <b> @you #3 *x* `y` [z](w)", "", "b2 Two"}
 	s := string(notesText(lines, "v0", testCommit))
 	for _, want := range []string{"since v0", testCommit.hash, "(a1)\n", "- Two (b2)\n", "2023-11-14"} {
-		if !strings.Contains(s, want) {
-			t.Errorf("no %q in %s", want, s)
-		}
+		testenv.Check(t, strings.Contains(s, want), "no %q in %s", want, s)
 	}
 	for _, no := range []string{"<b>", "@you", " #3", " *x", " `y", " [z]"} {
-		if strings.Contains(s, no) {
-			t.Errorf("%q in %s", no, s)
-		}
+		testenv.Check(t, !strings.Contains(s, no), "%q in %s", no, s)
 	}
 	for range 1000 {
 		lines = append(lines, "c3 More")
@@ -129,9 +118,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	for name, b := range files[0] {
-		if !bytes.Equal(b, files[1][name]) {
-			t.Errorf("%s: other bytes the second time", name)
-		}
+		testenv.Check(t, bytes.Equal(b, files[1][name]), "%s: other bytes the second time", name)
 	}
 	if len(files[0]) != 4 {
 		t.Errorf("%d files, want archive, bill of materials, notes, checksums", len(files[0]))
@@ -185,9 +172,8 @@ func goInstall(t *testing.T) {
 	install := exec.Command("go", "install", "./cmd/nncc")
 	bin := t.TempDir()
 	install.Env = append(os.Environ(), "GOBIN="+bin)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := install.CombinedOutput()
+	testenv.Require(t, err == nil, "%v: %s", err, out)
 	if out, err := exec.Command(filepath.Join(bin, "nncc"), "version").CombinedOutput(); err != nil ||
 		!strings.HasPrefix(string(out), "nncc ") {
 		t.Errorf("%v: %s", err, out)
@@ -200,9 +186,8 @@ func TestOut(t *testing.T) {
 	mine := filepath.Join(dir, "mine")
 	must(t, os.WriteFile(mine, nil, 0o666))
 	testenv.Refused(t, testenv.Err(release(dir, nil)), "mine")
-	if _, err := os.Stat(mine); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Stat(mine)
+	testenv.Check(t, err == nil, "%v", err)
 }
 
 // TestReplaced: a module that a folder replaces is listed by its own name, with the license
@@ -222,9 +207,8 @@ func TestReplaced(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	t.Chdir(dir)
-	if b, err := exec.Command("go", "build", "-o", "main", ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	b, err := exec.Command("go", "build", "-o", "main", ".").CombinedOutput()
+	testenv.Require(t, err == nil, "%v\n%s", err, b)
 	list := testenv.Must(readModules("main"))(t)
 	if len(list) != 2 || list[1].path != "example.org/part" || list[1].version != "v1.2.3" || list[1].spdx != "MIT" {
 		t.Errorf("%d modules, the last %s %s of license %s", len(list), list[len(list)-1].path,

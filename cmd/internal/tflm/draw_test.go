@@ -416,9 +416,7 @@ func TestMisfits(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d are compiled", accepted, all)
-	if accepted == 0 || accepted == all {
-		t.Errorf("%d of %d misfits are compiled", accepted, all)
-	}
+	testenv.Check(t, accepted != 0 && accepted != all, "%d of %d misfits are compiled", accepted, all)
 }
 
 // misfit changes one property of one tensor, or of an operator.

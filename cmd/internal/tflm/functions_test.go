@@ -3,12 +3,8 @@
 package tflm
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -216,26 +212,11 @@ func TestOperators(t *testing.T) {
 }
 
 func compareOperator(t *testing.T, program string, l *tflitetest.Layer) {
-	path := filepath.Join(t.TempDir(), "net.tflite")
-	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
-	var in [][][]byte
-	var stream bytes.Buffer
-	for range runs {
-		x := l.Data()
-		in = append(in, x)
-		stream.Write(bytes.Join(x, nil))
-	}
-	cmd := exec.Command(program, path, fmt.Sprint(runs))
-	var msg bytes.Buffer
-	cmd.Stdin, cmd.Stderr = &stream, &msg
-	want, err := cmd.Output()
+	path, in, want, err := referenceOf(t, program, l.Bytes(), l.Data)
 	if err != nil {
-		t.Skipf("refused by TensorFlow Lite Micro: %v %s", err, bytes.TrimSpace(msg.Bytes()))
+		t.Skipf("refused by TensorFlow Lite Micro: %v", err)
 	}
-	have := testenv.Must(program1(path, in))(t)
-	if why := differ(have, want); why != "" {
-		t.Error(why)
-	}
+	testenv.Equal(t, differ(testenv.Must(program1(path, in))(t), want), "")
 }
 
 // fed makes the weights of a layer, input 1 of its operator, an input of the model, of one scale most

@@ -24,6 +24,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/state"
@@ -87,18 +88,16 @@ func TestSameFirmware(t *testing.T) {
 		b := sharedata.Need(t, "models", onnx+".onnx")
 		for _, board := range []string{"cortex-m4", "cortex-m55", "cortex-m0plus"} {
 			have, want := sources(t, a, board), sources(t, b, board)
-			if n := len(want["net.c"]); n < 2000 {
-				t.Errorf("%s for %s: only %d bytes of the model's source are compared", lite, board, n)
-			}
+			n := len(want["net.c"])
+			testenv.Check(t, n >= 2000, "%s for %s: only %d bytes of the model's source are compared", lite, board, n)
 			for name, text := range want {
 				if have[name] != text {
 					t.Errorf("%s for %s: %s is not that of %s:\n%s", lite, board, name, onnx,
 						cmp.Diff(text, have[name]))
 				}
 			}
-			if len(have) != len(want) || len(have) < 8 {
-				t.Errorf("%s for %s: %d files, of %s %d", lite, board, len(have), onnx, len(want))
-			}
+			testenv.Check(t, len(have) == len(want) && len(have) >= 8, "%s for %s: %d files, of %s %d", lite, board,
+				len(have), onnx, len(want))
 		}
 	}
 }
@@ -211,9 +210,8 @@ func TestReaders(t *testing.T) {
 			for _, l.op = range order {
 				readers[l.op]()
 			}
-			if _, err := compiled(t, l); err != nil {
-				t.Errorf("%s, read by %v: %v", op, order, err)
-			}
+			_, err := compiled(t, l)
+			testenv.Check(t, err == nil, "%s, read by %v: %v", op, order, err)
 		}
 	}
 }
@@ -240,32 +238,38 @@ func TestLayers(t *testing.T) {
 					}
 				}
 				t.Logf("%d of %d models compared", accepted, count)
-				if accepted == 0 {
-					t.Errorf("TensorFlow Lite Micro refuses all models")
-				}
+				testenv.Check(t, accepted != 0, "TensorFlow Lite Micro refuses all models")
 			})
 		}
 	}
 }
 
-// compare runs a model both ways; false where TensorFlow Lite Micro refuses it.
-func compare(t *testing.T, program string, l *layer, seed int) bool {
+// referenceOf writes a model and is what TensorFlow Lite Micro gives for inputs drawn for it.
+func referenceOf(t *testing.T, program string, model []byte, draw func() [][]byte) (path string, in [][][]byte,
+	want []byte, err error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "net.tflite")
-	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
-	var in [][][]byte
-	var stream bytes.Buffer
+	path = filepath.Join(t.TempDir(), "net.tflite")
+	testenv.OK(t, os.WriteFile(path, model, 0o666))
+	var stream, msg bytes.Buffer
 	for range runs {
-		x := l.inputs()
+		x := draw()
 		in = append(in, x)
 		stream.Write(bytes.Join(x, nil))
 	}
 	cmd := exec.Command(program, path, fmt.Sprint(runs))
-	var msg bytes.Buffer
 	cmd.Stdin, cmd.Stderr = &stream, &msg
-	want, err := cmd.Output()
+	if want, err = cmd.Output(); err != nil {
+		err = fmt.Errorf("%w %s", err, bytes.TrimSpace(msg.Bytes()))
+	}
+	return path, in, want, err
+}
+
+// compare runs a model both ways; false where TensorFlow Lite Micro refuses it.
+func compare(t *testing.T, program string, l *layer, seed int) bool {
+	t.Helper()
+	path, in, want, err := referenceOf(t, program, l.Bytes(), l.inputs)
 	if err != nil {
-		t.Logf("seed %d: refused by TensorFlow Lite Micro: %v %s", seed, err, bytes.TrimSpace(msg.Bytes()))
+		t.Logf("seed %d: refused by TensorFlow Lite Micro: %v", seed, err)
 		return false
 	}
 	have, err := program1(path, in)
@@ -273,9 +277,8 @@ func compare(t *testing.T, program string, l *layer, seed int) bool {
 		t.Errorf("seed %d: %s\n%s", seed, err, l)
 		return true
 	}
-	if why := differ(have, want); why != "" {
-		t.Errorf("seed %d: %s\n%s", seed, why, l)
-	}
+	why := differ(have, want)
+	testenv.Check(t, why == "", "seed %d: %s\n%s", seed, why, l)
 	return true
 }
 
@@ -301,10 +304,7 @@ func program1(path string, in [][][]byte) (out [][]*tensor.Dense, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var seen []*tensor.Dense
-		for _, i := range r.Outputs() {
-			seen = append(seen, y[i])
-		}
+		seen := lists.Map(r.Outputs(), func(i int) *tensor.Dense { return y[i] })
 		out = append(out, seen)
 	}
 	return out, nil

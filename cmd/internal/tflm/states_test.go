@@ -190,19 +190,12 @@ func callOften(t *testing.T, net []byte, in [][][]byte, name string) {
 		record(t, exec.Command(program, model, fmt.Sprint(calls)), file, stream, digest[:])
 	}
 	want := recorded(t, file)
-	if !bytes.HasPrefix(want, digest[:]) {
-		t.Fatalf("%s is of another model; NNCC_TFLM_RUN records it", file)
-	}
-	have, err := program1(model, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Require(t, bytes.HasPrefix(want, digest[:]), "%s is of another model; NNCC_TFLM_RUN records it", file)
+	have := testenv.Must(program1(model, in))(t)
 	if len(have[0]) == 1 {
 		have = [][]*tensor.Dense{{joined(t, have)}}
 	}
-	if why := differ(have, want[len(digest):]); why != "" {
-		t.Error(why)
-	}
+	testenv.Equal(t, differ(have, want[len(digest):]), "")
 }
 
 // joined are the results of all calls behind each other: floats are as near as the largest of all wants.

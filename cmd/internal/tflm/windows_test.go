@@ -331,19 +331,14 @@ func TestDetections(t *testing.T) {
 		}
 		accepted++
 		have, err := program1(path, [][][]byte{in})
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		testenv.Require(t, err == nil, "seed %d: %v", seed, err)
 		n := int(have[0][3].Float(0))
 		found += n
-		if why := detectedElse(have[0], want, n); why != "" {
-			t.Errorf("seed %d: %s\n%s", seed, why, l)
-		}
+		why := detectedElse(have[0], want, n)
+		testenv.Check(t, why == "", "seed %d: %s\n%s", seed, why, l)
 	}
 	t.Logf("%d of %d models, %d detections", accepted, count, found)
-	if accepted < count/2 || found == 0 {
-		t.Error("too few")
-	}
+	testenv.Check(t, accepted >= count/2 && found != 0, "too few")
 }
 
 // detectedElse compares the rows of n detections; what lies behind them is not defined.
@@ -385,9 +380,7 @@ func TestDetectionPrograms(t *testing.T) {
 			all = append(all, &tflitetest.Layer{Op: l.op, Type: l.typ, Graph: l.Graph, Given: l.inputs()})
 		}
 		testenv.OK(t, conform.RunLayers(context.Background(), all, spec, func(i int, err error) {
-			if err != nil {
-				t.Errorf("%s: seed %d: %v", target, from+i, err)
-			}
+			testenv.Check(t, err == nil, "%s: seed %d: %v", target, from+i, err)
 		}))
 	}
 }

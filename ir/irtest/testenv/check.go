@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// OK ends a test at an error.
-func OK(t testing.TB, err error) {
+// OK ends a test at an error. What it is about is a format with its arguments, or nothing.
+func OK(t testing.TB, err error, about ...any) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(title(about) + err.Error())
 	}
 }
 

@@ -72,6 +72,7 @@ type seen struct {
 func (s *seen) Helper()                   {}
 func (s *seen) Errorf(f string, a ...any) { fmt.Fprintf(&s.text, f+"\n", a...) }
 func (s *seen) Fatal(a ...any)            { fmt.Fprintln(&s.text, a...) }
+func (s *seen) Fatalf(f string, a ...any) { s.Errorf(f, a...) }
 
 // TestChecks: what holds says nothing, what does not hold says what was found, what is wanted and what it is about.
 func TestChecks(t *testing.T) {
@@ -83,6 +84,9 @@ func TestChecks(t *testing.T) {
 		testenv.Same(&s, list, nil, "case %d", a)
 		testenv.Refused(&s, broken, "broken", "x"[:b-1])
 		testenv.Equal(&s, testenv.Must(a, err)(&s), a)
+		testenv.OK(&s, err, "call %d", a)
+		testenv.Check(&s, a == b, "%d and %d", a, b)
+		testenv.Require(&s, a == b, "not %d", b)
 	}
 	if check(1, 1, []string{}, nil); s.text.String() != "" {
 		t.Errorf("of what holds: %s", &s.text)
@@ -91,5 +95,5 @@ func TestChecks(t *testing.T) {
 	testenv.Refused(&s, nil, "w")
 	testenv.Refused(&s, testenv.Err(1, broken), "w")
 	testenv.Equal(t, s.text.String(), "1, want 2\nsum: 1, want 2\ncase 1: [y], want []\nbroken: x\n"+
-		"error <nil>, want \"w\" in it\nerror broken: x, want \"w\" in it\n")
+		"call 1: broken: x\n1 and 2\nnot 2\nerror <nil>, want \"w\" in it\nerror broken: x, want \"w\" in it\n")
 }

@@ -81,12 +81,8 @@ func TestProgram(t *testing.T) {
 	testenv.Check(t, err == nil && q.String() == p.String() && strings.Count(q.String(), "\n") == 3, "%v\n%v\n%v",
 		err, p, q)
 	for k := range file {
-		if _, err := decode(file[:k]); err == nil {
-			t.Fatalf("%d of %d bytes are a program", k, len(file))
-		}
+		testenv.Require(t, testenv.Err(decode(file[:k])) != nil, "%d of %d bytes are a program", k, len(file))
 	}
 	file[23] = 0xff // more commands than there can be
-	if _, err := decode(file); err == nil {
-		t.Error("a header with too many commands is accepted")
-	}
+	testenv.Check(t, testenv.Err(decode(file)) != nil, "a header with too many commands is accepted")
 }

@@ -104,9 +104,7 @@ func TestStreams(t *testing.T) {
 					}
 				}
 			}
-			if different > 0 {
-				t.Errorf("%d elements differ", different)
-			}
+			testenv.Check(t, different <= 0, "%d elements differ", different)
 		})
 	}
 }
@@ -133,9 +131,8 @@ func withSlices(t *testing.T, v *ir.Value, windows map[int]int) {
 		}
 		return nil
 	}))
-	if moved < len(windows) {
-		t.Fatalf("%d operations whose slice is lost, want %d or more", moved, len(windows))
-	}
+	testenv.Require(t, moved >= len(windows), "%d operations whose slice is lost, want %d or more", moved,
+		len(windows))
 	b = b[:len(b)-4*len(s.Words)]
 	binary.LittleEndian.PutUint16(b[len(b)-2:], uint16(len(words)))
 	for _, w := range words {

@@ -272,9 +272,7 @@ func compare(t *testing.T, cases []*kase) {
 		}
 		testenv.Check(t, macs == k.seg.MACs, "%s: %d MACs in the segment, %d in the graph", k.name, k.seg.MACs, macs)
 	}
-	if out.Len() > 0 {
-		t.Errorf("%d bytes of answers are left", out.Len())
-	}
+	testenv.Check(t, out.Len() <= 0, "%d bytes of answers are left", out.Len())
 }
 
 func itoa(v int) string { return fmt.Sprint(v) }

@@ -96,16 +96,14 @@ func TestRoutes(t *testing.T) {
 	} {
 		n := last(t, c.src)
 		opt := &kernel.Options{Core: c.core}
-		choice, err := table.Match(n, opt)
-		testenv.OK(t, err)
+		choice := testenv.Must(table.Match(n, opt))(t)
 		l := choice.Lower()
 		end := l.Calls[len(l.Calls)-1]
 		if end.Func != c.call || end.Func != "nncc_copy_nd" && l.Kernel != c.call || l.Route != c.inner {
 			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", c.name, end.Func, l.Kernel, l.Route, c.call, c.inner)
 		}
-		if !strings.Contains(l.RouteReason, c.why) || c.why == "" && l.RouteReason != "" {
-			t.Errorf("%s: route because of %q, want %q", c.name, l.RouteReason, c.why)
-		}
+		testenv.Check(t, strings.Contains(l.RouteReason, c.why) && (c.why != "" || l.RouteReason == ""),
+			"%s: route because of %q, want %q", c.name, l.RouteReason, c.why)
 		if end.Func == "nncc_copy_nd" {
 			continue
 		}
@@ -115,9 +113,7 @@ func TestRoutes(t *testing.T) {
 					end.Func = ""
 				}
 			}
-			if end.Func != "" {
-				t.Errorf("%s: no bias; the library needs zeros", c.name)
-			}
+			testenv.Check(t, end.Func == "", "%s: no bias; the library needs zeros", c.name)
 		}
 	}
 }
@@ -145,8 +141,7 @@ func TestConcatViews(t *testing.T) {
 		for _, v := range append(n.In, n.Out...) {
 			v.Type.Order = c.order
 		}
-		choice, err := table.Match(n, &kernel.Options{})
-		testenv.OK(t, err)
+		choice := testenv.Must(table.Match(n, &kernel.Options{}))(t)
 		l := choice.Lower()
 		var at []int
 		for i, p := range l.Parts {
@@ -181,8 +176,7 @@ func TestConv1DRoutes(t *testing.T) {
 				}
 				n := last(t, src)
 				opt := &kernel.Options{Core: helium}
-				choice, err := table.Match(n, opt)
-				testenv.OK(t, err)
+				choice := testenv.Must(table.Match(n, opt))(t)
 				l := choice.Lower()
 				want := "arm_convolve_s8"
 				if c%4 == 0 {

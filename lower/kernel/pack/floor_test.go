@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -35,7 +36,5 @@ func TestFloor(t *testing.T) {
 		compare(t, want, func(v int64) int64 { return min(max(floor.Apply(v, k, f), 0), 255) }, s.Start+s.Lo,
 			s.Start+s.Hi)
 	}
-	if refused > channels/100 {
-		t.Errorf("%d of %d channels are refused", refused, channels)
-	}
+	testenv.Check(t, refused <= channels/100, "%d of %d channels are refused", refused, channels)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestLines: lines give all results of factors that are rounded twice, where a sum
@@ -49,9 +50,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	t.Logf("of 400 layers %d are straight, %d are rounded twice", straight, twice)
-	if straight > 300 || twice < 360 {
-		t.Errorf("%d layers are straight, %d rounded twice", straight, twice)
-	}
+	testenv.Check(t, straight <= 300 && twice >= 360, "%d layers are straight, %d rounded twice", straight, twice)
 }
 
 func sameResults(t *testing.T, targets []Target, lo, hi int32, lines []Line, zero, shift int32) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Every Scale equals the two-step requantisation at every accumulator of a
@@ -33,15 +34,12 @@ func TestOneMultiply(t *testing.T) {
 		step := max(1, (hi-lo)/5000)
 		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
 			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
-			if got := s.Apply(v); got != want {
-				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v,
-					lo, hi, s, got, want)
-			}
+			got := s.Apply(v)
+			testenv.Require(t, got == want, "mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d",
+				mult, shift, offset, v, lo, hi, s, got, want)
 		}
 	}
-	if found < tried/2 {
-		t.Errorf("only %d of %d have a scale", found, tried)
-	}
+	testenv.Check(t, found >= tried/2, "only %d of %d have a scale", found, tried)
 	t.Logf("%d of %d", found, tried)
 }
 
@@ -65,18 +63,15 @@ func TestUpperHalf(t *testing.T) {
 		step := max(1, (hi-lo)/5000)
 		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
 			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
-			if got := u.Apply(v); got != want {
-				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v,
-					lo, hi, u, got, want)
-			}
+			got := u.Apply(v)
+			testenv.Require(t, got == want, "mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d",
+				mult, shift, offset, v, lo, hi, u, got, want)
 			if sum := v << uint(u.K); int64(int32(sum)) != sum {
 				t.Fatalf("sum %d in [%d,%d] shifted by %d does not fit", v, lo, hi, u.K)
 			}
 		}
 	}
-	if found < tried/2 {
-		t.Errorf("only %d of %d have one", found, tried)
-	}
+	testenv.Check(t, found >= tried/2, "only %d of %d have one", found, tried)
 	t.Logf("%d of %d", found, tried)
 }
 
@@ -113,7 +108,6 @@ func TestDoubtful(t *testing.T) {
 			}
 		}
 	}
-	if found < 200 || doubtful > sums/4 {
-		t.Errorf("%d forms of 300, %d of %d sums in doubt", found, doubtful, sums)
-	}
+	testenv.Check(t, found >= 200 && doubtful <= sums/4, "%d forms of 300, %d of %d sums in doubt", found, doubtful,
+		sums)
 }

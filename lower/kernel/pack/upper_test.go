@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -45,9 +46,7 @@ func TestFold(t *testing.T) {
 			compare(t, want, func(v int64) int64 { return f.Apply(i, v) }, s.Lo, s.Hi)
 		}
 	}
-	if refused > layers/20 {
-		t.Errorf("%d of %d groups are refused", refused, layers)
-	}
+	testenv.Check(t, refused <= layers/20, "%d of %d groups are refused", refused, layers)
 }
 
 // compare looks at both ends of every interval in which a monotone function changes.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel/param"
 )
@@ -27,8 +28,6 @@ func TestFields(t *testing.T) {
 			"[{mac {[{channels 8}]}} {kernel_h 2}]"},
 		{&param.CopyNd{Dims: []int{2, 3}}, "[{dims {[{ 2} { 3}]}}]"},
 	} {
-		if got := fmt.Sprint(param.Struct(c.p, &w).Fields); got != c.want {
-			t.Errorf("%s: %s, want %s", c.p.CType(), got, c.want)
-		}
+		testenv.Equal(t, fmt.Sprint(param.Struct(c.p, &w).Fields), c.want, c.p.CType())
 	}
 }

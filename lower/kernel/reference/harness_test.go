@@ -71,9 +71,7 @@ func (k *kase) compile(t testing.TB, i int) *kerneltest.Model {
 	s := kerneltest.Setup{Name: k.name, Seed: uint64(i) + 1, In: k.in, Order: k.forced,
 		Tol: max(cmp.Or(k.tol, defaultTol), 0)}
 	m := s.Compile(t, table, fmt.Sprintf("m%03d", i), g)
-	if k.route != "" && m.Funcs[k.route] == 0 {
-		t.Errorf("%s: no node calls %s", k.name, k.route)
-	}
+	testenv.Check(t, k.route == "" || m.Funcs[k.route] != 0, "%s: no node calls %s", k.name, k.route)
 	return m
 }
 
@@ -192,9 +190,7 @@ func sample(t *testing.T, line, dtype string) *ir.Graph {
 	}
 	src += "const %axis : i64[1] = {2}\n" + outs + " = " + node + "\nout \"o\" = %o"
 	g, err := ir.Parse("graph \"g\" {\n"+src+"\n}", op.Get)
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", line, err, src)
-	}
+	testenv.Require(t, err == nil, "%s: %v\n%s", line, err, src)
 	return g
 }
 
@@ -208,9 +204,8 @@ func TestEveryPromisedOperator(t *testing.T) {
 		for _, line := range strings.Split(strings.TrimSpace(promised), "\n") {
 			g := sample(t, line, lib.dtype)
 			n := g.Nodes[len(g.Nodes)-1]
-			if _, err := lib.table.Match(n, &kernel.Options{}); err != nil {
-				t.Errorf("%s: %v", lib.dtype, err)
-			}
+			_, err := lib.table.Match(n, &kernel.Options{})
+			testenv.Check(t, err == nil, "%s: %v", lib.dtype, err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestMajority: a number that makes up more than half of the weights is found wherever its
@@ -26,12 +28,10 @@ func TestMajority(t *testing.T) {
 			}
 		}
 		r.Shuffle(n, func(i, j int) { w[i], w[j] = w[j], w[i] })
-		if m := majority(w); m != most || m == 0 && math.Signbit(float64(m)) {
-			t.Fatalf("%v in %v, want %v", m, w, most)
-		}
+		m := majority(w)
+		testenv.Require(t, m == most && (m != 0 || !math.Signbit(float64(m))), "%v in %v, want %v", m, w, most)
 	}
 	nan := float32(math.NaN())
-	if why := (&sparse{in: 2, out: 2}).pack([]float32{nan, nan, nan, nan}); why == "" {
-		t.Error("what is no number is a background")
-	}
+	why := (&sparse{in: 2, out: 2}).pack([]float32{nan, nan, nan, nan})
+	testenv.Check(t, why != "", "what is no number is a background")
 }
