@@ -71,9 +71,7 @@ func TestSharedModels(t *testing.T) {
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("short")
-			}
+			testenv.SkipIf(t, testing.Short(), "short")
 			g := load(t, f)
 			precision := option.Float32
 			if lower.Quantised(g) {

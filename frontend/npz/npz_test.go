@@ -19,18 +19,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // samples has an array of every dtype and of the ranks 0 to 3.
 func samples() []Entry {
-	must := func(a *Array, err error) *Array {
-		if err != nil {
-			panic(err)
-		}
-		return a
-	}
+	must := bug.Must[*Array]
 	s := []int{2, 3}
 	return []Entry{
 		{"bool", must(New(s, []bool{true, false, true, true, false, false}))},
@@ -243,9 +239,7 @@ func TestNumpy(t *testing.T) {
 			break
 		}
 	}
-	if py == "" {
-		t.Skip("python3 with numpy is not installed (apt-get install python3-numpy)")
-	}
+	testenv.SkipIf(t, py == "", "python3 with numpy is not installed (apt-get install python3-numpy)")
 	dir := t.TempDir()
 	testenv.OK(t, WriteNpzFile(filepath.Join(dir, "ours.npz"), samples()))
 	script := `

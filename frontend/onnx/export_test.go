@@ -82,9 +82,7 @@ func TestExportShared(t *testing.T) {
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
 		t.Run(name, func(t *testing.T) {
-			if strings.HasSuffix(name, "_full") {
-				t.Skip("large")
-			}
+			testenv.SkipIf(t, strings.HasSuffix(name, "_full"), "large")
 			_, g, err := Open(f, Limits{}, ImportOptions{})
 			testenv.OK(t, err)
 			_, b, in, want := exported(t, g, ExportOptions{}, 0)

@@ -194,9 +194,7 @@ func onnxChecker(t *testing.T, models [][]byte) []string {
 			break
 		}
 	}
-	if py == "" {
-		t.Skip("python3 with onnx is not installed (apt-get install python3-onnx)")
-	}
+	testenv.SkipIf(t, py == "", "python3 with onnx is not installed (apt-get install python3-onnx)")
 	file := filepath.Join(t.TempDir(), "models")
 	var b []byte
 	for _, m := range models {

@@ -201,9 +201,7 @@ func TestSharedGolden(t *testing.T) {
 			case strings.Contains(name, "int8"), strings.Contains(name, "_q"), strings.Contains(name, "dynquant"):
 				tol = 0.1
 			}
-			if testing.Short() && strings.HasSuffix(name, "_full") {
-				t.Skip("large")
-			}
+			testenv.SkipIf(t, testing.Short() && strings.HasSuffix(name, "_full"), "large")
 			for k, c := range goldenCases(t, name) {
 				if len(c[1]) == 0 {
 					continue

@@ -69,9 +69,7 @@ func drawConv(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 // TestConvSingle: convolutions without a tensor in float64 give the bits of the
 // definition, which is in float64.
 func TestConvSingle(t *testing.T) {
-	if !vec.HasAssembly() {
-		t.Skip("there is one form of it without assembly")
-	}
+	testenv.SkipIf(t, !vec.HasAssembly(), "there is one form of it without assembly")
 	r := rand.New(rand.NewPCG(5, 6))
 	own := 0
 	for range 400 {

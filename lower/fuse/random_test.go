@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -39,12 +40,7 @@ func (d *dag) quantise(v *ir.Value, t tensor.DType) *ir.Value {
 }
 
 // must gives the one result of a node.
-func must(n *ir.Node, err error) *ir.Value {
-	if err != nil {
-		panic(err)
-	}
-	return n.Out[0]
-}
+func must(n *ir.Node, err error) *ir.Value { return bug.Must(n, err).Out[0] }
 
 // pick is a value of the type, mostly a late one.
 func (d *dag) pick(t tensor.DType) *ir.Value {

@@ -247,9 +247,8 @@ func TestMatchIsTotal(t *testing.T) {
 			table := testenv.Must(lower.Kernels(spec.Kernels, *o))(t)
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(len(name))))
 			check := func(g *ir.Graph, who string, f func() error) {
-				if err := withoutPanic(f); err != nil {
-					t.Errorf("%s: %v\n%s", who, err, g)
-				}
+				err := withoutPanic(f)
+				testenv.Check(t, err == nil, "%s: %v\n%s", who, err, g)
 			}
 			for _, d := range op.All() {
 				for _, p := range kerneltest.Precisions {

@@ -111,9 +111,7 @@ func TestModels(t *testing.T) {
 		{"cmsisrepair_reshape_locked", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.name == "ufld_full" {
-				t.Skip("large")
-			}
+			testenv.SkipIf(t, testing.Short() && c.name == "ufld_full", "large")
 			g := open(t, c.name)
 			r := must(t, g)
 			if os.Getenv("L4D_SHOW") != "" {

@@ -49,9 +49,8 @@ func TestEvaluations(t *testing.T) {
 			samples = append(samples, quant.Sample{drawn(1, 8, 40, 40)})
 		}
 		count.Store(0)
-		if _, _, err := quant.Calibrate(g, defaults(samples)); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := quant.Calibrate(g, defaults(samples))
+		testenv.Require(t, err == nil, "%v", err)
 		if n := float64(count.Load()) / float64(c.samples); n > c.most || n < 1 {
 			t.Errorf("%.2f evaluations for each of %d samples, want 1 to %g", n, c.samples, c.most)
 		}

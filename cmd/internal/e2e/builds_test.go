@@ -225,9 +225,7 @@ func rtosExample(t *testing.T, board, models, kernel string, defines ...string) 
 // highest priority is missed.
 func TestFreeRTOS(t *testing.T) {
 	kernel := testenv.Get("NNCC_FREERTOS")
-	if kernel == "" {
-		t.Skip("no FreeRTOS kernel in NNCC_FREERTOS")
-	}
+	testenv.SkipIf(t, kernel == "", "no FreeRTOS kernel in NNCC_FREERTOS")
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for board := range rtosBoards {

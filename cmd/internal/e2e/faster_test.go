@@ -232,9 +232,7 @@ func fasterThanLibrary(t *testing.T, core string, layers []sampled, set func(*dr
 	t.Helper()
 	knob := "CMSIS_NN_LIB_" + strings.ToUpper(core)
 	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get(knob)
-	if inc == "" || lib == "" {
-		t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", knob)
-	}
+	testenv.SkipIf(t, inc == "" || lib == "", "set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", knob)
 	g := ir.New("layers")
 	for i, s := range layers {
 		s.add(t, g, i)
@@ -524,9 +522,7 @@ const drawnLayers = 24
 // CMSIS-NN. NNCC_RANDOM=FROM+N draws N programs for each core; of four seeds two are
 // int8, one is int16x8 and one has weights of 4 bits.
 func TestDrawnFasterThanLibrary(t *testing.T) {
-	if testenv.Get("NNCC_RANDOM") == "" {
-		t.Skip("NNCC_RANDOM says which programs are drawn")
-	}
+	testenv.SkipIf(t, testenv.Get("NNCC_RANDOM") == "", "NNCC_RANDOM says which programs are drawn")
 	from, count := testenv.Range(t, 0)
 	for _, core := range compared {
 		for seed := from; seed < from+count; seed++ {

@@ -238,9 +238,7 @@ func TestSeveralShared(t *testing.T) {
 	dir := sharedata.Need(t)
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	if !testenv.Long() {
-		t.Skip("only with NNCC_LONG")
-	}
+	testenv.SkipIf(t, !testenv.Long(), "only with NNCC_LONG")
 	for board := range appTargets {
 		list := lists.Map([]string{"kws_int8", "ic_int8", "vww_int8"}, func(name string) *driver.Config {
 			return config(filepath.Join(dir, "models", name+".onnx"), board)

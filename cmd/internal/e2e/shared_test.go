@@ -234,9 +234,7 @@ func border(d *tensor.Dense, dt tensor.DType) *tensor.Dense {
 // float, builds it with the address and undefined-behaviour sanitizers and
 // compares it with the interpreter.
 func TestSharedModelsOnHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute of compiling")
-	}
+	testenv.SkipIf(t, testing.Short(), "a minute of compiling")
 	dir := shared(t)
 	models := testenv.Must(filepath.Glob(filepath.Join(dir, "models", "*.onnx")))(t)
 	for _, m := range models {
@@ -272,9 +270,7 @@ func BenchmarkCompile(b *testing.B) {
 	dir := filepath.Dir(sharedata.Need(b, "models"))
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "kws_f32", "ic_f32", "vww_f32"} {
 		model := filepath.Join(dir, "models", name+".onnx")
-		if !fileExists(model) {
-			b.Skip("no reference models")
-		}
+		testenv.SkipIf(b, !fileExists(model), "no reference models")
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -81,9 +81,7 @@ func apart(a, b *tensor.Dense) (n int, most float64) {
 // layers themselves; how many differ by operator is what its own tables and scales do.
 func TestVela(t *testing.T) {
 	vela := testenv.Get("NNCC_VELA")
-	if vela == "" {
-		t.Skip("NNCC_VELA is not set")
-	}
+	testenv.SkipIf(t, vela == "", "NNCC_VELA is not set")
 	dir := t.TempDir()
 	drawn := drawnFor(t, dir)
 	if out, err := exec.Command("/usr/bin/python3", "-c", compileAll, vela, dir).CombinedOutput(); err != nil {

@@ -198,9 +198,7 @@ var reductions = []drawer{
 // TensorFlow Lite Micro, where it takes them.
 func TestOperators(t *testing.T) {
 	program := testenv.Get("NNCC_TFLM_RUN")
-	if program == "" {
-		t.Skip("NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
-	}
+	testenv.SkipIf(t, program == "", "NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
 	for i, l := range tflitetest.Layers() {
 		for k, x := range []*tflitetest.Layer{l, l.Amid()} {
 			if x == nil {

@@ -223,9 +223,7 @@ const runs = 3
 // bit for bit, floats within 1e-4. NNCC_TFLM_RUN names the program that runs them.
 func TestLayers(t *testing.T) {
 	program := testenv.Get("NNCC_TFLM_RUN")
-	if program == "" {
-		t.Skip("NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
-	}
+	testenv.SkipIf(t, program == "", "NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
 	from, count := testenv.Range(t, 6)
 	for i, d := range drawers {
 		for _, typ := range d.typesOf() {

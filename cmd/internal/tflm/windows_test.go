@@ -307,9 +307,7 @@ func ties(l *layer, in [][]byte) {
 // TestDetections: what is detected is what TensorFlow Lite Micro detects, bit for bit.
 func TestDetections(t *testing.T) {
 	program := testenv.Get("NNCC_TFLM_RUN")
-	if program == "" {
-		t.Skip("NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
-	}
+	testenv.SkipIf(t, program == "", "NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
 	from, count := testenv.Range(t, 60)
 	accepted, found := 0, 0
 	for seed := from; seed < from+count; seed++ {

@@ -81,3 +81,11 @@ func Require(t testing.TB, holds bool, format string, args ...any) {
 		t.Fatalf(format, args...)
 	}
 }
+
+// SkipIf skips a test where something is so, and says why.
+func SkipIf(t testing.TB, is bool, format string, args ...any) {
+	t.Helper()
+	if is {
+		t.Skipf(format, args...)
+	}
+}
