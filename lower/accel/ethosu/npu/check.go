@@ -54,8 +54,9 @@ func (f *FeatureMap) check(what string) error {
 func (o *Op) shapes() error {
 	in, out := o.IFM.C, o.OFM.C
 	switch {
-	case o.Kind == Sum && out != 1:
-		return fmt.Errorf("a sum over the channels has %d of them, want 1", out)
+	case o.Kind == Sum && [3]int{out, o.IFM.H, o.IFM.W} != [3]int{1, o.OFM.H, o.OFM.W}:
+		return fmt.Errorf("sums over channels of %d×%d places are %d×%d×%d, want one for each", o.IFM.H, o.IFM.W,
+			o.OFM.H, o.OFM.W, out)
 	case o.Kind != Conv && o.Kind != Sum && in != out:
 		return fmt.Errorf("%d channels in, %d out, want as many", in, out)
 	case o.Kind != Elementwise && o.Kind != Sum && o.IFM.Bits == 32:
