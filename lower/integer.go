@@ -64,7 +64,15 @@ func (s *State) integer() error {
 	if !s.facts.Quantised {
 		s.Model = s.QDQ
 	}
-	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO}); err != nil {
+	at, err := state.Indices(s.Graph, s.StateBindings)
+	opt := quant.IntegerOptions{FloatIO: s.facts.FloatIO, State: at}
+	if err == nil {
+		err = quant.Integer(s.Graph, opt)
+	}
+	if err == nil && opt.FloatIO {
+		err = quant.FloatBorders(opt, s.Graph, s.Model)
+	}
+	if err != nil {
 		return err
 	}
 	s.Precision, _ = precisionOf(s.Graph)

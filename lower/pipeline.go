@@ -362,6 +362,15 @@ func FloatPasses(legalize bool) []pass.Pass {
 }
 
 func (s *State) mark() error {
+	if s.facts.FloatIO {
+		at, err := state.Indices(s.Graph, s.StateBindings)
+		if err == nil {
+			err = quant.FloatBorders(quant.IntegerOptions{FloatIO: true, State: at}, s.Graph)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	s.hardcodedReshapes = hardcodedReshapes(s.Graph)
 	fidelity.Mark(s.Graph)
 	s.Model = s.Graph.Clone()

@@ -102,6 +102,7 @@ var flagRules = map[string]flagRule{
 	"cases":       {verbs: tries + " surgery", needs: noCases, check: casesInRange},
 	"golden":      {verbs: tries, path: true, each: true},
 	"measured":    {verbs: "profile", path: true, each: true},
+	"record":      {verbs: "verify", needs: noGolden, each: true},
 	"tolerance":   {verbs: tries, needs: golden, check: finite, each: true},
 	"data":        {verbs: "eval", path: true},
 	"labels":      {verbs: "eval", path: true},
@@ -414,7 +415,7 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 			return slices.Contains(strings.Split(f.Value.Type(), "|"), value.GetValue())
 		})
 		if len(others) > 0 {
-			cause = fmt.Errorf("%s has %s; %w", strings.Join(others, ", "), value.GetValue(), cause)
+			cause = fmt.Errorf("that is %s %s; here: %w", strings.Join(others, ", "), value.GetValue(), cause)
 		}
 		return use("--%s %s: %v", f.Name, text.Line(value.GetValue()), cause)
 	case errors.As(err, &missing):

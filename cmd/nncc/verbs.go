@@ -259,6 +259,8 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Inputs, "input", nil, inputDoc)
 	fs.IntVar(&f.Cases, "cases", 3, "`N` seeded inputs to try, calibration samples first")
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
+	fs.StringVar(&f.Record, "record", "", "write the cases and what the firmware gave for them to `DIR`, as --golden "+
+		"reads it")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest `DIFFERENCE` from --golden outputs, finite and not negative")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
 }

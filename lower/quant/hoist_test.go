@@ -128,3 +128,42 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestFloatBorders: with FloatIO reals come in and go out as float, also where the model has integers for them; state
+// stays integers. The numbers are those of the program on integers.
+func TestFloatBorders(t *testing.T) {
+	for _, moved := range []string{"%m = Identity(%i)", "%m = Transpose(%i) {perm=[1,0]}"} {
+		g := irtest.Parse(t, `graph "g" {
+  in %i : i8[3,3]
+  in %h : f32[3,3]
+  const %s : f32[] = {0.5}
+  const %z : i8[] = {3}
+  `+moved+`
+  %x = DequantizeLinear(%m, %s, %z)
+  %hq = QuantizeLinear(%h, %s, %z)
+  %hd = DequantizeLinear(%hq, %s, %z)
+  %a = Add(%x, %hd)
+  %q = QuantizeLinear(%a, %s, %z)
+  %d = DequantizeLinear(%q, %s, %z)
+  %y = Transpose(%q) {perm=[1,0]}
+  out "y" = %y
+  out "next" = %d
+}`)
+		model := g.Clone()
+		opt := quant.IntegerOptions{FloatIO: true, State: []quant.StateBinding{{Out: 1, In: 1}}}
+		testenv.OK(t, quant.Integer(g, opt))
+		testenv.OK(t, quant.FloatBorders(opt, g, model))
+		types := []tensor.DType{g.In[0].Type.DType, g.In[1].Type.DType, g.Out[0].Type.DType, g.Out[1].Type.DType}
+		if want := []tensor.DType{tensor.F32, tensor.I8, tensor.F32, tensor.I8}; !slices.Equal(types, want) ||
+			g.In[0].Name != "i" || model.In[0].Name != "i" {
+			t.Fatalf("%s: inputs and outputs are %v, want %v\n%s", moved, types, want, g)
+		}
+		x := tensor.Of([]int{3, 3}, []float32{-4, -3, -2, -1, 0, 1, 2, 3, 40})
+		h := tensor.Of([]int{3, 3}, []float32{0, 1, 2, 3, 4, 5, 6, 7, 40})
+		got := irtest.Run(t, g, []*tensor.Dense{x, ir.QuantiseEven(h, g.In[1].Type)})
+		want := irtest.Run(t, model, []*tensor.Dense{x, h})
+		if !slices.Equal(got[0].Floats(), want[0].Floats()) {
+			t.Errorf("%s: %v, the model gives %v", moved, got[0], want[0])
+		}
+	}
+}

@@ -43,9 +43,7 @@ func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
 	defer fail.Catch(&err)
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
 		border: map[*ir.Node]ir.Type{}}
-	if !opt.FloatIO {
-		fail.Check(c.quantisedInputs())
-	}
+	fail.Check(c.quantisedInputs(opt))
 	fail.Check(c.quantisedTables())
 	fail.Check(c.integerMoves())
 	fail.Check(c.plainIntegers())
@@ -53,9 +51,7 @@ func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
 		fail.Check(c.node(n))
 	}
-	if !opt.FloatIO {
-		fail.Check(c.quantisedOutputs())
-	}
+	fail.Check(c.quantisedOutputs(opt))
 	c.idleBits()
 	g.RemoveDead()
 	return FoldConstants(g, false)
@@ -63,15 +59,86 @@ func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
 
 // IntegerOptions of Integer.
 type IntegerOptions struct {
-	// FloatIO keeps the model's float inputs and outputs, with the conversion
-	// inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
+	// FloatIO makes inputs and outputs that stand for reals float, with the
+	// conversion inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
 	// border disappear and the firmware's inputs and outputs are integers.
 	FloatIO bool
+	// State is never float for FloatIO: nobody writes or reads it.
+	State []StateBinding
+}
+
+// keepsIn reports an input that stays as it is for FloatIO, keepsOut an output.
+func (o IntegerOptions) keepsIn(i int) bool {
+	return o.FloatIO && !slices.ContainsFunc(o.State, func(b StateBinding) bool { return b.In == i })
+}
+
+func (o IntegerOptions) keepsOut(i int) bool {
+	return o.FloatIO && !slices.ContainsFunc(o.State, func(b StateBinding) bool { return b.Out == i })
+}
+
+// FloatBorders makes those inputs and outputs float that a model itself has as integers for reals: in a graph, and
+// alike in earlier forms of it.
+func FloatBorders(opt IntegerOptions, g *ir.Graph, earlier ...*ir.Graph) (err error) {
+	defer fail.Catch(&err)
+	all := append(earlier, g)
+	for i := range g.In {
+		if t := op.Meant(g.In[i]); t.Quantised() && opt.keepsIn(i) {
+			for _, x := range all {
+				fail.Check(floatInput(x, i, t))
+			}
+		}
+	}
+	for i, v := range g.Out {
+		if t := written(v); t.Quantised() && opt.keepsOut(i) {
+			for _, x := range all {
+				x.SetOutput(i, fail.Must(Linear(x, nil, op.DequantizeLinear, x.Out[i], t)))
+			}
+		}
+	}
+	return nil
+}
+
+// written is the type of a value with the quantisation that it was written with, and then moved perhaps.
+func written(v *ir.Value) ir.Type {
+	n := v.Def
+	switch {
+	case v.Type.Quant != nil || n == nil:
+	case n.Op == op.QuantizeLinear:
+		if p, ok := Params(n); ok && storable(p.DType) {
+			return v.Type.WithQuant(p.DType, p.Quant)
+		}
+	case n.Op.Quant == ir.QMove && n.Op.DataIn == nil:
+		if t := written(n.In[0]); t.Quantised() {
+			return v.Type.WithQuant(t.DType, t.Quant)
+		}
+	}
+	return v.Type
+}
+
+// floatInput makes input i float; its integers of type t are computed of it.
+func floatInput(g *ir.Graph, i int, t ir.Type) error {
+	v, x := g.In[i], g.AddInput("", ir.Type{DType: tensor.F32, Shape: t.Shape})
+	v.Name, x.Name = x.Name, v.Name
+	g.In[i], g.In = x, g.In[:len(g.In)-1]
+	var reader *ir.Node
+	if at := slices.IndexFunc(g.Nodes, func(n *ir.Node) bool { return slices.Contains(n.In, v) }); at >= 0 {
+		reader = g.Nodes[at]
+	}
+	q, err := Linear(g, reader, op.QuantizeLinear, x, t)
+	if err != nil {
+		return err
+	}
+	q.Type = v.Type
+	g.ReplaceUses(v, q)
+	return nil
 }
 
 // quantisedOutputs lets the integers out where an output is a DequantizeLinear.
-func (c *converter) quantisedOutputs() error {
+func (c *converter) quantisedOutputs(opt IntegerOptions) error {
 	for i, v := range c.g.Out {
+		if opt.keepsOut(i) {
+			continue
+		}
 		if y, err := c.takeOut(v); y != nil || err != nil {
 			if err != nil {
 				return err
@@ -201,10 +268,10 @@ func passesQuant(n *ir.Node) bool {
 }
 
 // quantisedInputs lets float inputs that are only quantised come in as integers.
-func (c *converter) quantisedInputs() (err error) {
+func (c *converter) quantisedInputs(opt IntegerOptions) (err error) {
 	defer fail.Catch(&err)
 	for i, v := range c.g.In {
-		if !v.Type.DType.IsFloat() {
+		if !v.Type.DType.IsFloat() || opt.keepsIn(i) {
 			continue
 		}
 		fail.Check(c.takeIn(v))

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
 )
 
@@ -23,7 +25,8 @@ func Golden(path string, r *state.Runner, lim npz.Limits) ([]Case, error) {
 		return nil, err
 	}
 	if len(units) == 0 {
-		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)
+		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz; verify --record DIR "+
+			"writes such a folder", path)
 	}
 	var out []Case
 	for _, u := range units {
@@ -98,6 +101,24 @@ func goldenCase(path string, r *state.Runner, lim npz.Limits) (Case, error) {
 		return k, text.Errorf("%s: no output_0", path)
 	}
 	return k, nil
+}
+
+// Stored are the inputs of a case, and the outputs that the firmware gave for it, by the names that Golden reads: reals
+// where its integers stand for them, so that another precision can be compared, too.
+func Stored(r *lower.Result, k Case, outputs [][]byte) (map[string]*tensor.Dense, error) {
+	out, ports := map[string]*tensor.Dense{}, r.Ports()
+	for i, v := range r.Interface().Inputs() {
+		out[fmt.Sprintf("input_%d", i)] = Dequantised(k.Inputs[i], v.Type)
+	}
+	for i, at := range ports.Outputs() {
+		t := ports.Graph.Out[at].Type
+		d, err := FromMemory(outputs[i], t)
+		if err != nil {
+			return nil, err
+		}
+		out[fmt.Sprintf("output_%d", i)] = Dequantised(d, t)
+	}
+	return out, nil
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }

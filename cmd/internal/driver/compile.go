@@ -292,7 +292,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	switch {
 	case c.IO != option.FloatIO:
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
-	case c.Told["io"] && !slices.ContainsFunc(slices.Concat(out.Float.In, out.Float.Out), float):
+	case c.Told["io"] && !slices.ContainsFunc(slices.Concat(out.Lowered.Graph.In, out.Lowered.Graph.Out), float):
 		c.warn("quantize", "no-effect", "--io",
 			"--io float has no effect: the model itself has integers at its inputs "+
 				"and outputs; the header's functions convert")

@@ -102,6 +102,7 @@ type Config struct {
 	Cases        int
 	RunsSamples  bool // the verb runs programs on calibration samples, too
 	Golden       string
+	Record       string // folder that gets the cases, as Golden reads them
 	Measured     string // file of cycles of a real core
 	Tolerance    float64
 	Layers       bool

@@ -53,6 +53,7 @@ type evaluation struct {
 	samples  []quant.Sample
 	names    []string
 	folders  *eval.Labels      // what folders say; nil: nothing
+	sorted   bool              // classes are in the order of their names, which nobody gave
 	meter    *eval.Meter       // has seen nothing: runs begin with it
 	want     [][]*tensor.Dense // the float model's outputs, as far as they are kept
 	keep     bool
@@ -76,6 +77,10 @@ func (c *Config) Evaluate(ctx context.Context) (_ *eval.Result, err error) {
 	}
 	if c.Eval.Qemu > 0 {
 		r.Qemu = fail.Must(e.onBoard(ctx))
+	}
+	if names, share := r.Confusion.Order(); e.sorted && names != nil {
+		c.warn("eval", "class-order", e.c.Eval.Data, "the model has another order of classes, it seems: --classes %s "+
+			"makes %.0f %% of its answers right", strings.Join(names, ","), 100*share)
 	}
 	gate := c.exceeded(r, top1, db)
 	if e.compiled != nil && c.Eval.Propose == "" {
@@ -195,6 +200,10 @@ func (e *evaluation) read(r *state.Runner) (err error) {
 		o.Classes = input(eval.ReadClasses(c.Eval.Classes))
 	}
 	set := input(data.Open([]string{c.Eval.Data}, r.Inputs(), o))
+	if names := c.inOrder(set.Classes, set.Sorted); names != nil {
+		o.Classes = names
+		set = input(data.Open([]string{c.Eval.Data}, r.Inputs(), o))
+	}
 	e.post, _ = fail.Must2(c.resolvePost(r))
 	e.boxes = fail.Must(c.boxes(e.post))
 	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes, Sorted: set.Sorted}
@@ -210,6 +219,17 @@ func (e *evaluation) read(r *state.Runner) (err error) {
 	}
 	c.Diags.Add(set.Diags.From("data")...)
 	return nil
+}
+
+// inOrder are the classes of the model in its order, where labels have no order of their own and name no others.
+func (c *Config) inOrder(used []string, sorted bool) []string {
+	names := c.source.ClassNames()
+	if !sorted || slices.ContainsFunc(used, func(s string) bool { return !slices.Contains(names, s) }) {
+		return nil
+	}
+	c.Diags.Add(diag.Notef("class-order", "", "classes are numbered as the model names them: %s",
+		text.Short(strings.Join(names, ","), 200)))
+	return names
 }
 
 // floatOnly prepares a model without a program.
@@ -246,8 +266,10 @@ func (e *evaluation) labelled(r *state.Runner) (err error) {
 		l = input(l.For(e.names))
 		each = l.Len() / len(e.samples)
 		if l.Sorted {
-			e.c.warn("eval", "class-order", l.Source, "%s: classes are numbered in the order of their names; "+
-				"--classes FILE has the model's order", l.Source)
+			e.sorted = true
+			e.c.warn("eval", "class-order", l.Source, "%s: the model does not name its classes, and they are numbered in "+
+				"the order of their names: %s; where training had another order, --classes A,B,... gives it", l.Source,
+				text.Short(strings.Join(l.Classes, ", "), 200))
 		}
 	}
 	s, task, err := e.scores(outs, l, each)
@@ -322,6 +344,11 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 		l = e.folders
 	case c.Eval.Labels != "":
 		l, err = eval.ReadLabels(c.Eval.Labels, classes, c.dataLimits())
+		if err == nil {
+			if names := c.inOrder(l.Classes, l.Sorted); names != nil {
+				l, err = eval.ReadLabels(c.Eval.Labels, names, c.dataLimits())
+			}
+		}
 	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
 		var es []npz.Entry
 		es, err = npz.ReadFileNamed(c.Eval.Data, c.dataLimits(), func(name string) bool {

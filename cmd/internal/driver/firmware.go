@@ -358,6 +358,7 @@ const (
 	runManifest     = "run.json"
 	dumpManifest    = "dump.json"
 	tensorsManifest = "tensors.json"
+	goldenManifest  = "golden.json"
 )
 
 func writeFolder(dir, manifest string, list []codegen.File) (kept []string, err error) {

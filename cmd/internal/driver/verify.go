@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,6 +224,11 @@ func (o *Compiled) runs(cases []verify.Case) []run.Case {
 // Compare compares the outputs of a run on cases with the interpreter's and the stored ones, in a verdict.
 func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Result) error {
 	f := verify.NewFirmware(o.Lowered, o.reference, o.Config.Tolerance)
+	if o.Config.Record != "" {
+		if err := o.record(cases, res); err != nil {
+			return err
+		}
+	}
 	for k, r := range res.Cases {
 		if r.Status != 0 {
 			v.Failure = fmt.Sprintf("case %d: %s_run returned %d", k, o.Info.Prefix, r.Status)
@@ -239,6 +245,29 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 	}
 	v.Outputs, v.Golden = f.Outputs, f.Golden
 	return nil
+}
+
+// record writes --record: a folder of cases for --golden.
+func (o *Compiled) record(cases []verify.Case, res *run.Result) (err error) {
+	defer fail.Catch(&err)
+	folder := fail.Must(newFolder(o.Config.Record, goldenManifest))
+	defer folder.Discard()
+	var sources []string
+	for i, r := range res.Cases {
+		if r.Status != 0 {
+			continue // Compare says so
+		}
+		stored := fail.Must(verify.Stored(o.Lowered, cases[i], r.Outputs))
+		for _, name := range slices.Sorted(maps.Keys(stored)) {
+			path := fmt.Sprintf("case_%d/%s.npy", i, name)
+			fail.Check(asInput(folder.Add(files.File{Path: path, Data: fail.Must(npy(stored[name]))})))
+		}
+		sources = append(sources, cases[i].Source)
+	}
+	index := report.Golden{Generator: "nncc", Version: Version, Model: o.Name, Board: o.Board.Name, Cases: sources,
+		Files: append(folder.Files(), goldenManifest)}
+	fail.Check(asInput(folder.Add(files.File{Path: goldenManifest, Data: report.JSON(index)})))
+	return commit(folder)
 }
 
 func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *run.Result) error {

@@ -138,6 +138,16 @@ type Tensors struct {
 	Files   []string    `json:"files"`
 }
 
+// Golden is golden.json of a folder that verify --record wrote.
+type Golden struct {
+	Generator string   `json:"generator"`
+	Version   string   `json:"version"`
+	Model     string   `json:"model"`
+	Board     string   `json:"board"`
+	Cases     []string `json:"cases"` // where the inputs of case_0, case_1, ... are from
+	Files     []string `json:"files"`
+}
+
 // TensorRow is a tensor of the model with the values of the program that stand for it, or
 // one value of the program that stands for none.
 type TensorRow struct {

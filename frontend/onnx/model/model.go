@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -43,6 +44,39 @@ type Model struct {
 	// Classes are the texts that numbers of an output stand for, or columns of reals, known once it is
 	// imported.
 	Classes map[string][]string
+}
+
+// ClassNames are the names of classes in the model's order, as its texts or its metadata have them; nil: unknown.
+func (m *Model) ClassNames() []string {
+	if len(m.Classes) == 1 {
+		for _, names := range m.Classes {
+			return names
+		}
+	}
+	for _, p := range m.Proto.GetMetadataProps() {
+		switch key := strings.ToLower(p.GetKey()); key {
+		case "names", "classes", "class_names", "labels", "id2label":
+			return listed(p.GetValue())
+		}
+	}
+	return nil
+}
+
+// listed reads ["a", "b"], {0: 'a', 1: 'b'} with the numbers in order, or a,b; nil for anything else.
+func listed(s string) (names []string) {
+	for i, part := range strings.Split(strings.Trim(s, " [](){}\n"), ",") {
+		number, name, has := strings.Cut(part, ":")
+		if !has {
+			name = number
+		} else if strings.Trim(number, ` "'`) != strconv.Itoa(i) {
+			return nil
+		}
+		if name = strings.Trim(name, " \"'\n"); name == "" {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // State is a value that a model keeps: an output whose value the input has in the next
@@ -143,8 +177,7 @@ var mistaken = []struct {
 	{0, "version https://git-lfs", "it is a Git LFS pointer; run git lfs pull to get the model itself"},
 	{4, "TFL3", "it is a TensorFlow Lite model; this verb takes ONNX models (nncc legalize writes one)"},
 	{4, "ORTM", "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"},
-	{0, "PK\x03\x04", "it is a ZIP archive: samples (.npz) go to --calib or --input; a PyTorch checkpoint is " +
-		"exported with torch.onnx.export first"},
+	{0, "PK\x03\x04", "it is a ZIP archive; unpack it first"},
 	{0, "\x89HDF\r\n", "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"},
 	{0, "\x1f\x8b", "it is compressed with gzip; unpack it first"},
 	{0, "\x93NUMPY", "it is a NumPy array"},
@@ -156,6 +189,13 @@ var mistaken = []struct {
 
 // guess names such a file; it would otherwise give obscure protobuf errors.
 func guess(b []byte) string {
+	switch first, _, _ := bytes.Cut(b[:min(len(b), 200)], []byte(".npy")); {
+	case !bytes.HasPrefix(b, []byte("PK\x03\x04")):
+	case len(first) < min(len(b), 200):
+		return "it is an archive of arrays (.npz): samples go to --calib, --data or --input"
+	case bytes.Contains(first, []byte("data.pkl")):
+		return "it is a PyTorch checkpoint; export it with torch.onnx.export first (nncc help pytorch)"
+	}
 	for _, m := range mistaken {
 		if len(b) >= m.at && bytes.HasPrefix(b[m.at:], []byte(m.is)) {
 			return m.hint
