@@ -16,6 +16,8 @@ type constants struct {
 	p    *program.Program
 	hash maphash.Seed
 	seen map[uint64][]int // entries by the hash of their data
+	// apart: arrays are one only where they are the same in memory (call.Lowered.Apart).
+	apart bool
 }
 
 func newConstants(p *program.Program) *constants {
@@ -33,7 +35,8 @@ func newConstants(p *program.Program) *constants {
 func (c *constants) add(x program.Const) int {
 	key := maphash.Bytes(c.hash, x.Data)
 	for _, i := range c.seen[key] {
-		if y := &c.p.Consts[i]; y.CType == x.CType && bytes.Equal(y.Data, x.Data) {
+		if y := &c.p.Consts[i]; y.CType == x.CType && bytes.Equal(y.Data, x.Data) &&
+			(!c.apart || len(x.Data) > 0 && &y.Data[0] == &x.Data[0]) {
 			y.Align, y.Pad = max(y.Align, x.Align), max(y.Pad, x.Pad)
 			return i
 		}

@@ -157,6 +157,7 @@ func (a *arrangement) ranges(p *program.Program) {
 // calls fills the calls of a step: those for operands in rows where one lies so.
 func (c *constants) calls(s *program.Step, n *ir.Node, l *call.Lowered) {
 	calls := l.Calls
+	c.apart = l.Apart
 	pitch := func(r call.Rows) int { return c.pitch(s, r.Output, r.I) }
 	if l.RowCalls != nil && slices.ContainsFunc(l.Rows, func(r call.Rows) bool { return pitch(r) > 0 }) {
 		calls = l.RowCalls

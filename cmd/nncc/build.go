@@ -142,7 +142,7 @@ func (c *cli) explain(args []string) (err error) {
 		if f.Several() {
 			fmt.Fprintf(c.out, "== %s\n", o.Info.Prefix)
 		}
-		fmt.Fprint(c.out, o.Explain())
+		fmt.Fprint(c.out, o.Explain(c.verbose))
 	}
 	return gate
 }

@@ -36,13 +36,13 @@ type flagRule struct {
 // Verbs that make a program, and those that also run it on the machine.
 const (
 	makes  = "compile verify run explain profile"
-	lowers = makes + " bisect eval" // and those that only run the stages
+	lowers = makes + " bisect eval tune" // and those that only run the stages
 	tries  = "verify profile"
 )
 
 // every verb, with those that print an accelerator's programs.
 var every = strings.Join(append([]string{"compile verify run eval bisect check explain legalize quantize profile " +
-	"boards ops passes version kernels surgery diff"}, printers()...), " ")
+	"boards ops passes version kernels surgery diff cost tune"}, printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
 var flagRules = map[string]flagRule{

@@ -6,13 +6,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/diff"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/junit"
+	"github.com/nncc/nncc/cmd/internal/query"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/cmd/internal/tune"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
@@ -160,4 +163,33 @@ func (c *cli) growths(d *diff.Diff) {
 		}
 		c.suites = append(c.suites, s)
 	}
+}
+
+// cost answers queries on standard input, with or without --json.
+func (c *cli) cost(args []string) error {
+	if err := noArgs(args); err != nil {
+		return err
+	}
+	err := query.Serve(os.Stdin, c.out.Exact())
+	if errors.Is(err, query.ErrNone) {
+		return &driver.UsageError{Msg: err.Error()}
+	}
+	return err
+}
+
+func (c *cli) tune(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	c.cfg.Cases = 1
+	list, err := tune.Model(c.ctx, &c.cfg)
+	c.warnings()
+	switch {
+	case err != nil:
+		return err
+	case c.cfg.JSON:
+		return c.json(list)
+	}
+	fmt.Fprint(c.out, tune.Text(list))
+	return nil
 }

@@ -57,6 +57,11 @@ func init() {
 			diffFlags, (*cli).diff},
 		"boards": {"[NAME]", "list the boards, show one, or find those for a chip", "nncc boards --for STM32F411CEU6",
 			boardsFlags, (*cli).boards},
+		"cost": {"", "what layers cost, one JSON object a line on standard input ({board, op, shapes, attributes, " +
+			"precision}), one a line out", `nncc cost --json < layers.jsonl`, tableFlags, (*cli).cost},
+		"tune": {"MODEL", "what to change for a board, each with its worth: channels that cost nothing, smaller " +
+			"windows, transposes, int16x8 of a layer, boards that hold it",
+			"nncc tune -board stm32f411 --calib samples.npz model.onnx", compileFlags, (*cli).tune},
 		"ops": {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,
 			(*cli).passes},
@@ -226,7 +231,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
 	fs.BoolVarP(&c.verbose, "verbose", "v", false,
-		"say of every warning, note and error which stage it comes from, and its code")
+		"say of every warning, note and error which stage it comes from, and its code; explain: also kernels "+
+			"that were not chosen")
 	limitFlag(c, fs)
 	junitFlag(c, fs)
 	quietFlag(c, fs)

@@ -187,6 +187,8 @@ type Lowered struct {
 	Cut func(parts int) []CutCall
 	// Elsewhere is what an accelerator takes for it, as estimated; nil: not known.
 	Elsewhere *Estimate
+	// Apart: arrays are not one with equal ones of other calls, because those of another training differ.
+	Apart bool
 	// Dead inputs: operands that the calls never read (their content is in
 	// blobs), so that they take no arena or flash.
 	Unused []int

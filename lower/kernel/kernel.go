@@ -42,6 +42,8 @@ type Options struct {
 	Generic bool
 	// Without are rows, by name, that are not offered, so that those behind them can be measured.
 	Without []string
+	// Bound: constants are bound at run time, those of another training perhaps. Rules about their values refuse.
+	Bound bool
 	// Executes says which functions an accelerator has commands for, none of which
 	// may read what it writes; nil on a core, which runs every portable kernel.
 	Executes func(fn string) bool
@@ -89,6 +91,8 @@ type Rule struct {
 	// Proof marks a condition that costs much to prove: it is asked where no
 	// other one refuses the node.
 	Proof bool
+	// Trained marks a condition that one training meets and another one does not.
+	Trained bool
 }
 
 // Rules are conditions, in the order of the reasons in reports.
@@ -162,7 +166,11 @@ func (k *Kernel) CheckLegality(n *Node) []Reason {
 			if rule.Proof != proof {
 				continue
 			}
-			switch s := rule.Check(n); s {
+			s := "another training may not meet it, and --weights-file takes any"
+			if !rule.Trained || n.Options == nil || !n.Options.Bound {
+				s = rule.Check(n)
+			}
+			switch s {
 			case "":
 			case Unread:
 				unread = append(unread, Reason{rule.Code, s, k.was(i)})
@@ -195,6 +203,7 @@ func (k *Kernel) was(i int) string {
 func (p *Plan) Lower() *call.Lowered {
 	if p.low == nil {
 		p.low = p.Kernel.Lower(p.node)
+		p.low.Apart = p.node.Options != nil && p.node.Options.Bound
 		if !p.Kernel.Checks {
 			checkLimits(p.node.Node, p.low)
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	memory *memories // of all evaluations
 	// Source names them in the report: the paths of files, or "synthetic".
 	Source string
+	// Bound: constants are bound at run time, and every training has the same program.
+	Bound bool
 	// BiasCorrection makes the mean output of every channel of every
 	// convolution and matrix product what it is in float.
 	BiasCorrection bool

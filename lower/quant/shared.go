@@ -269,6 +269,9 @@ func (c *calibrator) shareJoins(g *groups) {
 
 // near reports that the range of wide is at most ratio times that of v.
 func (c *calibrator) near(v, wide *ir.Value, ratio float64) bool {
+	if c.opt.Bound { // as most trainings have it, by how many elements one is of
+		return wide.Type.Elems() <= 64*v.Type.Elems()
+	}
 	a, b := c.obs.stats[v], c.obs.stats[wide]
 	return b.hi-b.lo <= ratio*(a.hi-a.lo)
 }

@@ -80,7 +80,7 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, usage("--weights-file: not on a board with an accelerator (%s), whose programs hold its constants",
 			spec.Name)
 	}
-	o.WholeConstants = c.StageWeights || c.WeightsFile
+	o.WholeConstants, o.Target.Bound = c.StageWeights || c.WeightsFile, c.WeightsFile
 	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
@@ -201,7 +201,7 @@ func (c *Config) quantOptionsOf(g *ir.Graph) (quant.Options, error) {
 // quantOptions reads the calibration data.
 func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
-		OneScale: c.spec != nil && c.spec.Outputs.Emits(),
+		Bound: c.WeightsFile, OneScale: c.spec != nil && c.spec.Outputs.Emits(),
 		Try: quant.Trial{Method: !c.Told["calib-method"] || c.CalibMethod == option.PerLayer,
 			Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
 	var err error

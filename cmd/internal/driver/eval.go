@@ -82,6 +82,7 @@ func (c *Config) Evaluate(ctx context.Context) (_ *eval.Result, err error) {
 		c.warn("eval", "class-order", e.c.Eval.Data, "the model has another order of classes, it seems: --classes %s "+
 			"makes %.0f %% of its answers right", strings.Join(names, ","), 100*share)
 	}
+	c.fell(r)
 	gate := c.exceeded(r, top1, db)
 	if e.compiled != nil && c.Eval.Propose == "" {
 		gate = fail.Must(e.limits(r, gate))
@@ -113,6 +114,20 @@ func (e *evaluation) result() (_ *eval.Result, err error) {
 		x.Answers = e.answers.Result(program != nil, e.c.Eval.Sequence)
 	}
 	return x, nil
+}
+
+// mayFall is by how much a program may be right less often than the float model without a word.
+const mayFall = 0.01
+
+// fell says what to do where quantisation costs accuracy.
+func (c *Config) fell(r *eval.Result) {
+	f, p := r.Float, r.Program
+	if c.Eval.Propose != "" || p == nil || p.Top1 == nil || *f.Top1-*p.Top1 <= mayFall {
+		return
+	}
+	c.warn("eval", "accuracy", r.Data, "the program is right in %.1f %% of the labels, the float model in %.1f %%: "+
+		"--propose mix.yaml --min-top1 %.0f%% finds the layers that need more bits (nncc help accuracy)", 100**p.Top1,
+		100**f.Top1, 100*(*f.Top1-mayFall))
 }
 
 // evalGates reads --min-top1 and --min-sqnr; NaN: not given.
@@ -267,9 +282,9 @@ func (e *evaluation) labelled(r *state.Runner) (err error) {
 		each = l.Len() / len(e.samples)
 		if l.Sorted {
 			e.sorted = true
-			e.c.warn("eval", "class-order", l.Source, "%s: the model does not name its classes, and they are numbered in "+
-				"the order of their names: %s; where training had another order, --classes A,B,... gives it", l.Source,
-				text.Short(strings.Join(l.Classes, ", "), 200))
+			e.c.warn("eval", "class-order", l.Source, "%s: the model does not name its classes, and they are "+
+				"numbered in the order of their names: %s; where training had another order, --classes A,B,... "+
+				"gives it", l.Source, text.Short(strings.Join(l.Classes, ", "), 200))
 		}
 	}
 	s, task, err := e.scores(outs, l, each)
@@ -343,12 +358,7 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 	case e.folders != nil:
 		l = e.folders
 	case c.Eval.Labels != "":
-		l, err = eval.ReadLabels(c.Eval.Labels, classes, c.dataLimits())
-		if err == nil {
-			if names := c.inOrder(l.Classes, l.Sorted); names != nil {
-				l, err = eval.ReadLabels(c.Eval.Labels, names, c.dataLimits())
-			}
-		}
+		l, err = c.labelsFile(classes)
 	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
 		var es []npz.Entry
 		es, err = npz.ReadFileNamed(c.Eval.Data, c.dataLimits(), func(name string) bool {
@@ -366,6 +376,17 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 		c.warn("eval", "no-effect", "--classes", "--classes has no effect: there are no labels of classes")
 	}
 	return l, err
+}
+
+// labelsFile reads --labels.
+func (c *Config) labelsFile(classes []string) (l *eval.Labels, err error) {
+	if l, err = eval.ReadLabels(c.Eval.Labels, classes, c.dataLimits()); err != nil {
+		return nil, err
+	}
+	if names := c.inOrder(l.Classes, l.Sorted); names != nil {
+		return eval.ReadLabels(c.Eval.Labels, names, c.dataLimits())
+	}
+	return l, nil
 }
 
 // sequences are the samples that run one after the other: all of a model with state,

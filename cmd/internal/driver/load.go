@@ -178,5 +178,5 @@ func (c *Config) Refusals(err error) *report.Refusals {
 		func() (*onnx.Model, error) { return frontend.Load(c.Model, c.Limits) }, err)
 }
 
-// Explain is the table of the verb explain.
-func (o *Compiled) Explain() string { return o.Report.Explain(&o.Subject) }
+// Explain is the table of the verb explain; all: with kernels that cost more.
+func (o *Compiled) Explain(all bool) string { return o.Report.Explain(&o.Subject, all) }

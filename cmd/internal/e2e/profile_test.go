@@ -152,7 +152,7 @@ func TestBound(t *testing.T) {
 		if !strings.Contains(text, "at most ") || !strings.Contains(text, "whatever the input is") {
 			t.Errorf("%s: the text does not state the bound:\n%s", board, text)
 		}
-		if !strings.Contains(o.Explain(), "nstructions may depend on data in ") {
+		if !strings.Contains(o.Explain(false), "nstructions may depend on data in ") {
 			t.Errorf("%s: explain does not say what depends on data", board)
 		}
 	}

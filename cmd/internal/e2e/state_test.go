@@ -282,7 +282,7 @@ func TestActivationsInStore(t *testing.T) {
 			if len(ops) > most ||
 				slices.ContainsFunc(ops[:2], func(s string) bool { return !strings.HasPrefix(s, "Conv+") }) {
 				t.Errorf("%s, residual %v: steps %v, want convolutions with their activations\n%s", name, residual, ops,
-					o.Explain())
+					o.Explain(false))
 			}
 			off := c
 			off.Fuse = false
@@ -342,7 +342,7 @@ func TestCurves(t *testing.T) {
 		}
 	}
 	if curves == 0 {
-		t.Errorf("no curve behind any of the convolutions\n%s", o.Explain())
+		t.Errorf("no curve behind any of the convolutions\n%s", o.Explain(false))
 	}
 	off := c
 	off.Fuse = false

@@ -433,8 +433,8 @@ func (m *Meter) confusion() *Confusion {
 	return c
 }
 
-// Order is the order of the classes in which the float model would be right most often, class by class, where it is right
-// in at least a fifth more of the labels then; nil: there is none.
+// Order is the order of the classes in which the float model would be right most often, class by class, where it is
+// right in at least a fifth more of the labels then; nil: there is none.
 func (c *Confusion) Order() (names []string, share float64) {
 	if c == nil {
 		return nil, 0

@@ -70,12 +70,14 @@ func newCandidates(candidates []lower.Candidate) []Candidate {
 }
 
 // choices is a row for every kernel that takes a layer which more than one takes.
-func (r *Report) choices(o *Subject) string {
+func (r *Report) choices(o *Subject, all bool) string {
+	layers := 0
 	rows := [][]string{{"layer", "chosen", "kernel", "by", "instructions", "cycles", "bytes"}}
 	for _, l := range r.Layers {
 		if len(l.Candidates) < 2 {
 			continue
 		}
+		layers++
 		for _, x := range l.Candidates {
 			chosen := ""
 			if x.Chosen {
@@ -84,8 +86,11 @@ func (r *Report) choices(o *Subject) string {
 			rows = append(rows, append([]string{l.Name, chosen, x.Kernel, library(x.Library)}, x.prices()...))
 		}
 	}
-	if len(rows) == 1 {
+	switch {
+	case layers == 0:
 		return ""
+	case !all:
+		return fmt.Sprintf("\n%d layers have several kernels; predicted cost decided (explain -v lists them)\n", layers)
 	}
 	return fmt.Sprintf("\nChosen by predicted cost (--kernels auto, --optimize %s: kernels of %d bytes); "+
 		"without a price the order of the rows decides:\n", o.Optimize, o.Lowered.Cost.CodeBytes) + text.Table(rows)

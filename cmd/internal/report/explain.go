@@ -25,8 +25,8 @@ import (
 
 // Explain prints a row for every node: shape, MACs, where it runs, and why
 // better kernels refused it. Rows of one step of the program have its number;
-// nodes without code of their own have none.
-func (r *Report) Explain(o *Subject) string {
+// nodes without code of their own have none. all: also kernels that cost more.
+func (r *Report) Explain(o *Subject, all bool) string {
 	r = text.Lines(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
@@ -45,7 +45,7 @@ func (r *Report) Explain(o *Subject) string {
 			AlignmentText(shortNames(rows)))
 	}
 	b.WriteString(r.dependenceText())
-	b.WriteString(r.choices(o))
+	b.WriteString(r.choices(o, all))
 	b.WriteString(o.routeText(r))
 	b.WriteString(o.refusalText())
 	b.WriteString(o.rejectionText())

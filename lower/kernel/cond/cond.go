@@ -24,6 +24,11 @@ func Proof(code, doc string, check func(n *kernel.Node) string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: doc, Check: check, Proof: true}
 }
 
+// Trained is a condition on what a training decides, which costs much to prove.
+func Trained(code, doc string, check func(n *kernel.Node) string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: doc, Check: check, Proof: true, Trained: true}
+}
+
 // Core is the condition that a row is for the core; why says what others have or
 // lack.
 func Core(doc, why string, ok func(c *kernel.Core) bool) kernel.Rule {

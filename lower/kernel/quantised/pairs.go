@@ -240,7 +240,7 @@ func Flag(b bool) int {
 // PairRules are the conditions on a node that a Pair computes.
 func PairRules() kernel.Rules {
 	return kernel.Rules{pairRule,
-		cond.Proof("PROVEN-PAIR", "a function of two rows gives the results of all pairs of values", Pairs.Why),
+		cond.Trained("PROVEN-PAIR", "a function of two rows gives the results of all pairs of values", Pairs.Why),
 	}
 }
 
