@@ -157,7 +157,7 @@ func TestRefused(t *testing.T) {
 // TestRandomLoops: random graphs of several inputs and types give the same
 // before fusion, after it, and in C under the sanitizers, bit for bit.
 func TestRandomLoops(t *testing.T) {
-	var models []*kerneltest.Model
+	var graphs []*ir.Graph
 	found, nodes := 0, 0
 	for seed := range uint64(testenv.Count(t, 60)) {
 		g := randomDAG(seed, 6+int(seed%14))
@@ -176,12 +176,12 @@ func TestRandomLoops(t *testing.T) {
 				t.Fatalf("seed %d: output %d changed\n%s\n%s", seed, i, before, g)
 			}
 		}
-		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("m%d", seed), g, kernel.Core{}, seed))
+		graphs = append(graphs, g)
 	}
 	if found < testenv.Count(t, 60) || 2*nodes < 5*found {
 		t.Errorf("%d loops of %d nodes: the test shows little", found, nodes)
 	}
-	kerneltest.RunHost(t, models)
+	kerneltest.Host(t, plainTable, 0, graphs...)
 }
 
 // twice is a random float graph, once to be fused (names a...) and once not
@@ -233,7 +233,7 @@ func twice(seed uint64) *ir.Graph {
 // TestSameBits: a loop calls the C library as the kernels of single nodes do,
 // so that functions without exact results agree with them, too.
 func TestSameBits(t *testing.T) {
-	var models []*kerneltest.Model
+	var graphs []*ir.Graph
 	found, reduced := 0, 0
 	for seed := range uint64(testenv.Count(t, 30)) {
 		g := twice(seed)
@@ -248,13 +248,13 @@ func TestSameBits(t *testing.T) {
 		}
 		found += len(loopsIn(g))
 		reduced += strings.Count(strings.Join(loopsIn(g), " "), "+ar")
-		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, kernel.Core{}, seed))
+		graphs = append(graphs, g)
 	}
 	if found < testenv.Count(t, 30) || reduced < testenv.Count(t, 30)/3 {
 		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced,
 			testenv.Count(t, 30))
 	}
-	kerneltest.RunHost(t, models)
+	kerneltest.Host(t, plainTable, 0, graphs...)
 }
 
 // TestLoopsOnBoards runs some of the random graphs under QEMU.

@@ -37,7 +37,7 @@ var Precisions = []Precision{Float, Int8, Int4, Int16x8, Uint8, Plain}
 // operator there are forms that some kernels take and others refuse. Nodes that
 // are not valid, as the verifier has them, are there to be refused.
 func Draw(r *rand.Rand, d *ir.OpDef, p Precision, prefix string) (g *ir.Graph, valid bool) {
-	w := &drawer{Rand: r, op: d, p: p, prefix: prefix}
+	w := &drawer{dice: dice{r}, op: d, p: p, prefix: prefix}
 	if f := special[d.Name]; f != nil && w.Chance(85) {
 		g = f(w)
 	} else if fs := formsOf()[d]; len(fs) > 0 {
@@ -58,7 +58,7 @@ var special map[string]func(w *drawer) *ir.Graph
 func init() {
 	special = map[string]func(w *drawer) *ir.Graph{
 		"Conv": (*drawer).conv, "ConvTranspose": (*drawer).conv, "Gemm": (*drawer).gemm, "MatMul": (*drawer).matMul,
-		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool,
+		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool,
 		"Relayout": (*drawer).relayout,
 		"Fused":    (*drawer).fused, "QLSTM": (*drawer).recurrent, "QGRU": (*drawer).recurrent,
 		"SVDF": (*drawer).svdf, "ResizeFixed": (*drawer).resizeFixed, "SignalFFT": (*drawer).signalFFT,
@@ -101,7 +101,7 @@ var formsOf = sync.OnceValue(func() map[*ir.OpDef][]oneForm {
 
 // drawer writes a graph of one node as IR text.
 type drawer struct {
-	*rand.Rand
+	dice
 	op     *ir.OpDef
 	p      Precision
 	prefix string
@@ -115,11 +115,6 @@ type drawer struct {
 	block  bool      // a 3x3 convolution of many outputs, which some kernels want
 	types  []string  // of the results of a form: T is the data's
 }
-
-// In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.
-func (w *drawer) In(lo, hi int) int   { return lo + w.IntN(hi-lo+1) }
-func (w *drawer) One(v ...int) int    { return v[w.IntN(len(v))] }
-func (w *drawer) Chance(pct int) bool { return w.IntN(100) < pct }
 
 func (w *drawer) quantised() bool { return w.p != Float && w.p != Plain }
 

@@ -284,16 +284,13 @@ func (w *drawer) matMul() *ir.Graph {
 
 func (w *drawer) pool() *ir.Graph {
 	w.plain = []string{"f16", "f64", "bf16"}[w.IntN(3)]
-	attrs, size, kernel := w.geometry(w.One(1, 2, 2, 2, 3), w.op != op.LpPool && w.Chance(20))
+	attrs, size, kernel := w.geometry(w.One(1, 2, 2, 2, 3), w.Chance(20))
 	attrs += fmt.Sprintf(", kernel_shape=[%s]", commas(kernel...))
 	if w.Chance(20) {
 		attrs += ", ceil_mode=1"
 	}
 	if w.op == op.AveragePool && w.Chance(30) {
 		attrs += ", count_include_pad=1"
-	}
-	if w.op == op.LpPool {
-		attrs += fmt.Sprintf(", p=%d", w.In(1, 3))
 	}
 	results := 1
 	if w.op == op.MaxPool && w.Chance(8) {
@@ -334,7 +331,7 @@ func (w *drawer) constant() *ir.Graph {
 // fused is a convolution with a function of its results, an addition behind
 // it, or both, or a chain of element-wise operators, as one node.
 func (w *drawer) fused() *ir.Graph {
-	inner := &drawer{Rand: w.Rand, op: op.Conv, p: w.p, prefix: w.prefix, block: w.Chance(15)}
+	inner := &drawer{dice: w.dice, op: op.Conv, p: w.p, prefix: w.prefix, block: w.Chance(15)}
 	var nodes []*ir.Node
 	var g *ir.Graph
 	if w.Chance(25) {
@@ -430,6 +427,9 @@ func (w *drawer) recurrent() *ir.Graph {
 		gates = 3
 	}
 	T, B, I, H := w.In(1, 5), w.In(1, 3), w.In(1, 20), w.In(1, 9)
+	if w.Chance(10) {
+		T, I, H = w.In(1, 50), w.In(1, 130), w.In(1, 70)
+	}
 	x := w.input(T, B, I)
 	zero := map[bool]int{true: 1}[w.Chance(10)]
 	weights := func(size int) string { return w.gateWeights(gates, H, size, zero) }

@@ -3,6 +3,7 @@
 package kerneltest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -115,7 +116,8 @@ var Templates = []Template{
 	{floats, `x T[A,2,3,4]; x T[2,3,2,3]; T: ConvTranspose{strides=[2,1], pads=[0,1,1,1]}`},
 	{floats,
 		`x T[A,B,6,5]; T: AveragePool{kernel_shape=[2,3], pads=[1,1,0,1]} LpPool{kernel_shape=[2,2], p=2}
-			LpPool{kernel_shape=[3,2], p=3}`},
+			LpPool{kernel_shape=[3,2], p=3} LpPool{kernel_shape=[3,3], p=1, pads=[1,1,1,0], strides=[2,2]}`},
+	{floats, `x T[A,B,7]; T: LpPool{kernel_shape=[3], strides=[2], ceil_mode=1}`},
 	{[]string{"f32", "f64", "f16", "i8", "u8"},
 		`x T[A,B,6,5]; T: MaxPool{kernel_shape=[2,3], strides=[2,1], pads=[1,1,0,1]}`},
 	{all, `x T[5,C]; c i64[1] = {4}; c i64[1] = {-6}; c i64[1] = {0}; c i64[1] = {-2}; T: Slice`},
@@ -194,6 +196,17 @@ func split(s string) []string {
 	return out
 }
 
+// resizes are Resize in every mode with each of some ways to place results.
+func resizes(places ...string) string {
+	var ops []string
+	for _, mode := range []string{"nearest", "linear", "cubic"} {
+		for _, p := range places {
+			ops = append(ops, fmt.Sprintf(`Resize{mode="%s", coordinate_transformation_mode="%s"}`, mode, p))
+		}
+	}
+	return strings.Join(ops, " ")
+}
+
 // Forms are what the rows of the libraries compute, in any precision: shapes
 // and attributes that some of them take and others refuse.
 var Forms = []Template{
@@ -228,6 +241,7 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c f32[] = {0.5}; T: Pow PRelu Mul`},
 	{nil, `x T[A,B,33,33]; x T[A,B,33,33]; T: Add Mul Add{act_min=0.0}`},
 	{nil, `x T[A,B]; x T[A,B]; x T[B]; T: Sum Mean Min Max`},
+	{nil, `x T[A,B]; T: Sum Mean Max`},
 	{nil, `x T[A,B,C]; x T[B,1]; bool: Equal Less LessOrEqual Greater GreaterOrEqual`},
 	{nil, `x T[A,B,C]; c T[] = rand; bool: Equal Less LessOrEqual Greater GreaterOrEqual`},
 	{nil, `x bool[A,B]; x bool[B]; bool: And Or Xor`},
@@ -235,6 +249,8 @@ var Forms = []Template{
 	{nil, `x bool[A,B]; bool: Not`},
 	{nil, `x bool[A,B,C,D]; x T[A,B,C,D]; x T[A,B,C,D]; T: Where`},
 	{nil, `x bool[B,C]; x T[A,1,C]; c T[] = rand; T: Where`},
+	{nil, `x bool[A,1]; x T[A,19]; x T[1]; T: Where`},
+	{nil, `x bool[1]; x T[1]; x T[A,40]; T: Where`},
 	{nil, `x u8[A,B]; c u8[] = {3}; u8: BitwiseAnd BitwiseOr BitwiseXor`},
 	{nil, `x u8[A,B]; u8: BitwiseNot BitwiseNot Cast{to=2} Cast{to=3} BitCast{to=3} BitCast{to=9}`},
 	{nil, `x T[A,B]; f32: Cast{to=1}`},
@@ -257,21 +273,26 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c i64[4] = {0,1,1,0}; x T[]; T: Pad`},
 	{nil, `x T[A,3,4]; c i64[6] = {0,1,2,0,0,1}; T: Pad{mode="reflect"} Pad{mode="edge"} Pad{mode="wrap"}`},
 	{nil, `x T[A,4,4]; c i64[6] = {0,-1,2,0,0,-1}; T: Pad`},
+	{nil, `x T[A,B,3,4]; c i64[4] = {1,1,0,2}; x T[]; c i64[2] = {-2,3}; T: Pad`},
 	{nil, `x T[5,B]; c i64[2,2] = {0,4,-1,2}; T: Gather`},
 	{nil, `x T[A,4,B]; x i64[C]; T: Gather{axis=1}`},
+	{nil, `x T[A,4,B]; c i64[1] = {-1}; T: Gather{axis=1}`},
+	{nil, `c T[5,B] = rand; x i32[C]; T: Gather`},
 	{nil, `x T[3,B]; x i64[2,B]; T: GatherElements`},
 	{nil, `x T[3,2,B]; x i64[A,2]; T: GatherND`},
 	{nil, `x T[2,3,4,B]; x i32[2,A,2]; T: GatherND{batch_dims=1}`},
+	{nil, `x T[2,3,B]; c i64[3,2] = {1,2,0,-1,1,0}; T: GatherND`},
 	{nil,
 		`x T[4,B]; x i64[1,B]; x T[1,B]; T: ScatterElements ScatterElements{reduction="add"}
 			ScatterElements{reduction="max"}`},
 	{nil, `x T[4,B]; c i64[2,1] = {1,3}; x T[2,B]; T: ScatterND ScatterND{reduction="add"} ScatterND{reduction="mul"}`},
 	{nil, `x T[4,3,B]; x i32[A,2]; x T[A,B]; T: ScatterND ScatterND{reduction="add"}`},
+	{nil, `x T[A,B,C]; c i64[] = {1}; T: Trilu Trilu{upper=0}`},
 	{nil, `x T[A,B,C]; T: Trilu Trilu{upper=0}`},
 	{nil, `x T[A,1,C]; c i64[4] = {2,1,3,1}; T: Expand`},
 	{nil, `x T[A,B]; c i64[2] = {2,3}; T: Tile`},
 	{nil, `x T[A,8,B,C]; T: DepthToSpace{blocksize=2} DepthToSpace{blocksize=2, mode="CRD"}`},
-	{nil, `x T[A,B,4,2]; T: SpaceToDepth{blocksize=2}`},
+	{nil, `x T[A,B,4,2]; T: SpaceToDepth{blocksize=2} SpaceToDepth{blocksize=2, mode="CRD"}`},
 	{nil, `x T[4,B,C]; c i64[B] = splat 3; T: ReverseSequence`},
 	{nil, `x T[B,4]; x i64[B]; T: ReverseSequence{batch_axis=0, time_axis=1}`},
 	{nil, `x T[A,5,6]; c i64[2] = {3,8}; T: CenterCropPad{axes=[1,2]}`},
@@ -285,6 +306,8 @@ var Forms = []Template{
 		`x T[A,B,C]; c i64[1] = {1}; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2
 		ReduceSumSquare
 		ReduceLogSum ReduceLogSumExp`},
+	{nil, `x T[A,B,C,D]; c i64[2] = {1,3}; T: ReduceMean ReduceSum ReduceMax ReduceSum{noop_with_empty_axes=1}`},
+	{nil, `x T[A,B]; T: ReduceSum{noop_with_empty_axes=1}`},
 	{nil, `x T[A,B,C]; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd{keepdims=0} ReduceL1`},
 	{nil,
 		`x T[A,1,C]; c i64[1] = {1}; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2
@@ -293,6 +316,7 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c i64[] = {1}; T: CumSum CumSum{exclusive=1, reverse=1} CumProd`},
 	{nil, `x T[A,B,C]; T: Softmax Softmax{axis=1} Softmax{axis=0} LogSoftmax LogSoftmax{axis=1} Hardmax
 		LpNormalization{axis=1} LpNormalization{p=1} MeanVarianceNormalization{axes=[0,2]}`},
+	{nil, `x T[A,3,C,D]; T: MeanVarianceNormalization MeanVarianceNormalization{axes=[-1]} LRN{size=3, alpha=0.1}`},
 	{nil, `x T[A,40]; T: Softmax LogSoftmax`},
 	{nil, `x T[3,8,40]; T: Softmax Softmax{axis=1}`},
 	{nil,
@@ -308,6 +332,12 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c f32[B] = rand; c f32[B] = rand; c f32[B] = rand; c f32[B] = splat 2; T: BatchNormalization`},
 	{nil, `x T[1,A,4,5]; -; c f32[4] = {1,1,2,2}; T: Resize Resize{mode="linear"} Resize{mode="cubic"}
 		Resize{mode="linear", coordinate_transformation_mode="align_corners"}`},
+	{nil, `x T[2,3,4,5]; -; c f32[4] = {1,1,0.6,1.7}; T: ` + resizes("half_pixel", "align_corners", "asymmetric",
+		"pytorch_half_pixel")},
+	{nil, `x T[1,A,4,5]; c f32[4] = {0.2,-0.1,1.3,0.8}; -; c i64[2] = {5,6}; T: ` +
+		resizes(`tf_crop_and_resize", axes=[2,3], extrapolation_value=9.5, keep_aspect_ratio_policy="stretch`)},
+	{nil, `x T[1,A,9,8]; -; -; c i64[2] = {4,5}; T: ` +
+		resizes(`half_pixel", axes=[2,3], antialias=1, nearest_mode="floor`)},
 	{nil, `x T[1,20,A,5]; -; c f32[4] = {1,1,2,4}; T: Resize{mode="linear"} Resize{mode="linear",
 		coordinate_transformation_mode="pytorch_half_pixel"}
 		Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
@@ -317,6 +347,8 @@ var Forms = []Template{
 	{nil, `x T[A,B,C]; c f32[] = {0.05}; c i8[] = {3}; i8: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.001}; c i16[] = {0}; i16: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.02}; c u8[] = {130}; u8: QuantizeLinear QuantizeLinear{round_away=1}`},
+	{nil, `x T[A,3,B]; c f32[3] = {0.013,0.5,0.02}; c i8[3] = {3,0,7}; i8: QuantizeLinear`},
+	{nil, `x i16[A,3,B]; c f32[3] = {0.013,0.5,0.02}; f32: DequantizeLinear`},
 	{nil, `x T[A,B]; c f32[] = {0.05}; f32: DequantizeLinear`},
 	{nil, `x i8[A,B]; c f32[] = {0.05}; c i8[] = {3}; f32: DequantizeLinear`},
 	{nil, `x u8[A,B]; c f32[] = {0.05}; c u8[] = {3}; f32: DequantizeLinear`},
@@ -327,6 +359,15 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c i16[513] = rand; T: nncc.InterpolatedLUT`},
 	{nil, `x T[A,16]; c f32[16,4] = {` + strings.Repeat("0,", 20) + "1.5,-2," + strings.Repeat("0,", 41) +
 		"0.5}; T: MatMul"},
+	{nil, `x T[A]; x T[A]; T: MatMul`},
+	{nil, `x T[A]; c T[A,B] = rand; T: MatMul`},
+	{nil, `x T[A,B]; c T[B] = rand; T: MatMul`},
+	{nil, `c T[A,B] = rand; x T[B,C]; T: MatMul`},
+	{nil, `x T[A,B]; c T[2,B,C] = rand; T: MatMul`},
+	{nil, `x T[2,1,A,B]; x T[C,B,D]; T: MatMul`},
+	{nil, `x T[B,A]; x T[C,B]; x T[A,C]; T: Gemm{transA=1, transB=1, alpha=2.0, beta=0.5, act_max=1.0}`},
+	{nil, `x T[A,B]; c T[C,B] = rand; c T[A,1] = rand; T: Gemm{transB=1, alpha=0.5, beta=2.0}`},
+	{nil, `x T[A,B]; c T[C,B] = rand; c T[1,C] = rand; T: Gemm{transB=1, alpha=0.25, beta=2.0, act_min=0.0}`},
 	{nil, `x T[A,40]; c f32[16] = rand; f32: nncc.Spectrum{length=16, frames=4, bins=9, step=8}
 		nncc.Spectrum{length=16, frames=5, bins=16, step=9, pad=8, mode="reflect", power=1}
 		nncc.Spectrum{length=16, frames=4, bins=9, step=8, fixed=1}
@@ -350,12 +391,18 @@ var Forms = []Template{
 	{nil,
 		`x f32[B,4,3]; c f32[2,2,3] = rand; c f32[2,2,2] = rand; -; x i32[B]; f32,f32: RNN{direction="bidirectional",
 			layout=1}`},
+	{nil, `x f32[B,5,3]; c f32[2,8,3] = rand; c f32[2,8,2] = rand; -; -; x f32[B,2,2]; x f32[B,2,2]; f32,f32,f32:
+		LSTM{direction="bidirectional", layout=1}
+		LSTM{direction="bidirectional", layout=1, activation_alpha=[0.3,0.1,0.7],
+			activations=["HardSigmoid","LeakyRelu","ScaledTanh","Elu","Relu","Softplus"], activation_beta=[0.4,0.9]}`},
+	{nil, `x f32[B,5,3]; c f32[2,6,3] = rand; c f32[2,6,2] = rand; -; -; x f32[B,2,2]; f32,f32:
+		GRU{direction="bidirectional", layout=1} GRU{direction="bidirectional", layout=1, clip=0.5}`},
 	{nil, `x f32[A,B]; x f32[A,B]; f32: Mod{fmod=1}`},
 	{nil, `x i4[A,B]; T: BitCast{to=21}`},
 	{nil, `x T[A,B]; i64: Shape Size`},
 	{nil, `c i64[2] = {2,3}; f32: ConstantOfShape`},
 	{nil, `c i64[2] = {2,0}; f32: ConstantOfShape`},
-	{nil, `x T[3,4]; T: EyeLike`},
+	{nil, `x T[3,4]; T: EyeLike EyeLike{k=1}`},
 	{nil, `c i64[] = {0}; c i64[] = {5}; c i64[] = {2}; i64: Range`},
 	{nil, `c f32[2,2] = {1,0,0,2}; i64: NonZero`},
 }

@@ -100,7 +100,7 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		}
 		return plans[n]
 	}
-	rules := func(n *ir.Node) kernel.Layout { return Setup{Order: order}.forced(n, plan(n).Layout) }
+	rules := func(n *ir.Node) kernel.Layout { return forced(order, n, plan(n).Layout) }
 	// Inputs and outputs stay in the kernels' own order: no conversions.
 	if err := layout.Assign(g, rules, layout.Options{NativeIO: true}); err != nil {
 		t.Fatalf("layout: %v", err)

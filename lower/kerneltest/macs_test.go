@@ -161,8 +161,7 @@ func countMACs(t *testing.T, core string, layers []macLayer, wide bool) []uint64
 	testenv.OK(t, err)
 	var kinds []kerneltest.Kind
 	for _, l := range layers {
-		kinds = append(kinds, kerneltest.Kind{Name: l.String(),
-			Build: func(w *kerneltest.Writer) { w.Text(l.text(wide), "y#") }})
+		kinds = append(kinds, kerneltest.Kind{Name: l.String(), Layers: []string{l.text(wide)}})
 	}
 	return kerneltest.Counts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds,
 		func(g *ir.Graph) *kerneltest.Guarded {

@@ -5,6 +5,7 @@ package kerneltest_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"path/filepath"
@@ -166,8 +167,12 @@ func (m *matrix) take(l layer, plan *kernel.Plan) {
 		return
 	}
 	examples = append(examples, name+" "+functions)
-	if _, attrs, _ := strings.Cut(n.String(), "{"); m.sizes.signed && !kerneltest.Special(n.Op) {
-		examples = append(examples, fmt.Sprint(n.Op.Name, len(n.In), attrs))
+	if m.sizes.signed {
+		attrs := fmt.Sprint(n.Attrs)
+		if kerneltest.Special(n.Op) { // values of attributes are drawn
+			attrs = fmt.Sprint(slices.Sorted(maps.Keys(n.Attrs)))
+		}
+		examples = append(examples, fmt.Sprint(l.precision == kerneltest.Float, n.Op.Name, len(n.In), attrs))
 	}
 	m.keep(l, functions, examples...)
 	if kernel.IsOptimized(l.row.Library) {

@@ -22,12 +22,6 @@ import (
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
-// Kind is a kind of layers whose instructions are counted together.
-type Kind struct {
-	Name  string
-	Build func(b *Writer)
-}
-
 // ratioSeed draws what kinds leave open.
 const ratioSeed = 7
 
@@ -109,16 +103,12 @@ func grown(t *testing.T, path, kind string, column int, n uint64, old ratio) {
 func Counts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
 	guard func(g *ir.Graph) *Guarded) []uint64 {
 	t.Helper()
-	b := NewWriter(ratioSeed)
 	kindOf := []int{-1} // by the number of a layer, which begins at 1
 	for i, k := range kinds {
-		k.Build(b)
-		for len(kindOf) <= b.n {
-			kindOf = append(kindOf, i)
-		}
+		kindOf = append(kindOf, slices.Repeat([]int{i}, len(k.Layers))...)
 	}
 	sums := make([]uint64, len(kinds))
-	for name, n := range guard(b.Graph(t)).RunBoard(t, spec, opt) {
+	for name, n := range guard(layersOf(t, kinds)).RunBoard(t, spec, opt) {
 		at := numbered.FindStringSubmatch(name)
 		if at == nil {
 			t.Fatalf("no layer has a node %s", name)
@@ -137,15 +127,23 @@ func Counts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
 	return sums
 }
 
-// Sources are the paths of the kernels' sources that kinds are compiled with.
-func Sources(t *testing.T, kinds []Kind, guard func(g *ir.Graph) *Guarded) []string {
+// layersOf is a graph of the layers of all kinds.
+func layersOf(t *testing.T, kinds []Kind) *ir.Graph {
 	t.Helper()
 	b := NewWriter(ratioSeed)
 	for _, k := range kinds {
-		k.Build(b)
+		for _, l := range k.Layers {
+			b.Text(l)
+		}
 	}
+	return b.Graph(t)
+}
+
+// Sources are the paths of the kernels' sources that kinds are compiled with.
+func Sources(t *testing.T, kinds []Kind, guard func(g *ir.Graph) *Guarded) []string {
+	t.Helper()
 	var paths []string
-	for _, f := range guard(b.Graph(t)).files {
+	for _, f := range guard(layersOf(t, kinds)).files {
 		if path, ok := strings.CutPrefix(f.Path, "nncc/"); ok {
 			paths = append(paths, path)
 		}
@@ -211,21 +209,6 @@ func withAssembly(t *testing.T, board string, but []string) []string {
 		}
 		return !assembled.Match(text)
 	})
-}
-
-// ReadKinds reads kinds of one layer each: a line with # and the name, the layer as text, whose result is y#.
-func ReadKinds(t *testing.T, path string) []Kind {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []Kind
-	for _, part := range strings.Split(string(b), "\n# ")[1:] {
-		name, layer, _ := strings.Cut(part, "\n")
-		kinds = append(kinds, Kind{Name: name, Build: func(w *Writer) { w.Text(layer, "y#") }})
-	}
-	return kinds
 }
 
 // ReadTable reads the rows of a table without its head; there are none without the file.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
@@ -61,8 +60,7 @@ out "g" = %g
 }
 `, op.Get)
 	testenv.OK(t, err)
-	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
-	host(t, m)
+	kerneltest.Host(t, kernel.NewTable(loops.Kernels), 0, g)
 }
 
 // Sums over the taps of a Resize are added in the interpreter's order: thirds and sevenths
@@ -82,15 +80,7 @@ out "e" = %e
 }
 `, op.Get)
 	testenv.OK(t, err)
-	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
-	host(t, m)
-}
-
-func host(t *testing.T, m *kerneltest.Guarded) {
-	t.Helper()
-	spec, err := boards.Load("host")
-	testenv.OK(t, err)
-	m.RunBoard(t, spec, kerneltest.Sanitized())
+	kerneltest.Host(t, kernel.NewTable(loops.Kernels), 0, g)
 }
 
 // notLowered are the operators without a kernel, with the reason.

@@ -3,8 +3,8 @@
 package reference_test
 
 import (
-	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,87 +12,14 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
-// kase is a small graph that is compiled to C, run, and compared with the
-// interpreter.
-type kase struct {
-	name string
-	src  string // graph in text form
-	// order, when set, is the memory order forced upon the operands of Same
-	// kernels that have its rank: "nhwc" or a list such as "2013".
-	order string
-	// tol bounds max|a-b| / max|b| of float outputs; 0: defaultTol, below 0: bit for bit.
-	tol float64
-	// in replaces the seeded inputs.
-	in []*tensor.Dense
-	// kernel, when set, is the row that the last node must be lowered by.
-	kernel string
-	// route, when set, is the function that the last node must call.
-	route string
-}
-
-// defaultTol is a few ulp of the largest output.
-const defaultTol = 1e-6
-
 var table = kernel.NewTable(reference.Kernels)
-
-// forced is the memory order that a case forces on values of the given rank.
-func (k *kase) forced(rank int) []int {
-	if k.order == "nhwc" {
-		return ir.NHWC(rank)
-	}
-	if len(k.order) != rank {
-		return nil
-	}
-	o := make([]int, rank)
-	for i, c := range k.order {
-		o[i] = int(c - '0')
-	}
-	return o
-}
-
-// compile is case i as a model.
-func (k *kase) compile(t testing.TB, i int) *kerneltest.Model {
-	t.Helper()
-	g, err := ir.Parse("graph \"g\" {\n"+k.src+"\n}", op.Get)
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", k.name, err, k.src)
-	}
-	last := g.Nodes[len(g.Nodes)-1]
-	if c, err := table.Match(last, &kernel.Options{}); k.kernel != "" && (err != nil || c.Kernel.Name != k.kernel) {
-		t.Fatalf("%s: kernel %v (%v), want %s", k.name, c.Kernel, err, k.kernel)
-	}
-	s := kerneltest.Setup{Name: k.name, Seed: uint64(i) + 1, In: k.in, Order: k.forced,
-		Tol: max(cmp.Or(k.tol, defaultTol), 0)}
-	m := s.Compile(t, table, fmt.Sprintf("m%03d", i), g)
-	testenv.Check(t, k.route == "" || m.Funcs[k.route] != 0, "%s: no node calls %s", k.name, k.route)
-	return m
-}
-
-// TestCases compares all cases with the interpreter.
-func TestCases(t *testing.T) {
-	runCases(t, slices.Concat(casesUnaryF32(), casesBinaryF32(), casesConvF32(), casesPoolF32(), casesMatrixF32(),
-		casesAxisF32(), casesMacS8(), casesAxisS8(), casesBinaryS8(), casesNormF32(), casesResize(),
-		casesSpaceAndRepeat(), casesIndex(), casesRecurrentF32(), casesCast(), casesNotInPlace(), casesMovement(),
-		casesBorders(), casesSparse()))
-}
-
-// runCases compiles all cases into one program with the sanitizers, runs it
-// once, and compares every output.
-func runCases(t *testing.T, cases []kase) {
-	t.Helper()
-	var models []*kerneltest.Model
-	for i := range cases {
-		models = append(models, cases[i].compile(t, i))
-	}
-	kerneltest.RunHost(t, models)
-}
 
 // promised are the operators that nncc compiles in float32 and in int8: T
 // stands for the element type, Q for a quantisation, W for one of weights.
@@ -243,6 +170,102 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want ...%s", c.src, err, c.want)
+		}
+	}
+}
+
+// spectra draws layers of all lengths up to most that keep says, as one graph.
+func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
+	modes := []string{"constant", "reflect", "edge"}
+	types := []string{"f32[%d,%d]", "i8[%d,%d] q(0.02:-7)", "i16[%d,%d] q(0.001:0)"}
+	var b strings.Builder
+	for n := 2; n <= most; n++ {
+		if !qref.FFTLength(n) || !keep(n) {
+			continue
+		}
+		lead := rng.IntN(2) * rng.IntN(n)
+		window := []int{n - lead, 1 + rng.IntN(n-lead)}[rng.IntN(2)]
+		pad, over, step := rng.IntN(2)*rng.IntN(n), rng.IntN(n), 1+rng.IntN(n)
+		samples := max(pad, over) + 1 + rng.IntN(3*n)
+		frames := min(5, max(1, (samples+over-n+pad)/step+1))
+		bins := []int{n/2 + 1, 1 + rng.IntN(n), n}[rng.IntN(3)]
+		fmt.Fprintf(&b, "in %%x%d : %s\nconst %%w%d : f32[%d] = rand %d\n", n,
+			fmt.Sprintf(types[rng.IntN(3)], 1+rng.IntN(2), samples), n, window, n)
+		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, "+
+			"pad=%d, mode=%q, power=%d, fixed=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
+			modes[rng.IntN(3)], rng.IntN(2), rng.IntN(2), n, n)
+	}
+	return b.String()
+}
+
+// parse is a graph of a text without its frame.
+func parse(t *testing.T, src string) *ir.Graph {
+	t.Helper()
+	return testenv.Must(ir.Parse("graph \"g\" {\n"+src+"\n}", op.Get))(t)
+}
+
+// TestSpectrum: the C gives the interpreter's bits, on the host for lengths of every kind.
+func TestSpectrum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	kerneltest.Host(t, table, 0, parse(t, spectra(rng, 1024, func(n int) bool {
+		return n < 40 || testenv.Long() || rng.IntN(8) == 0
+	})))
+}
+
+// TestCast: from every element type to every one.
+func TestCast(t *testing.T) {
+	types := []string{"f32", "u8", "i8", "u16", "i16", "i32", "i64", "bool", "u32"}
+	codes := []int{1, 2, 3, 4, 5, 6, 7, 9, 12}
+	var b strings.Builder
+	for _, from := range types {
+		fmt.Fprintf(&b, "in %%%s : %s[2,3,4,5]\n", from, from)
+		for k, to := range types {
+			fmt.Fprintf(&b, "%%%[1]s.%[2]s = Cast(%%%[1]s) {to=%[3]d}\nout \"%[1]s.%[2]s\" = %%%[1]s.%[2]s\n", from, to,
+				codes[k])
+		}
+	}
+	kerneltest.Host(t, table, 0, parse(t, b.String()))
+}
+
+// TestSparse: filter banks and scattered weights, with and without a background.
+func TestSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	var b strings.Builder
+	for i := range 12 {
+		rows, in, out, run := 1+rng.IntN(9), 33+rng.IntN(100), 6+rng.IntN(15), rng.IntN(12)
+		w := slices.Repeat([]string{[]string{"0", "0.25", "-0.5"}[i%3]}, in*out)
+		for o := range out {
+			at := o*in + rng.IntN(in-run+1)
+			for k := range run {
+				w[at+k] = fmt.Sprintf("%.4f", rng.NormFloat64())
+			}
+		}
+		fmt.Fprintf(&b, "in %%x%d : f32[%d,%d]\nconst %%w%[1]d : f32[%[4]d,%[3]d] = {%[5]s}\n", i, rows, in, out,
+			strings.Join(w, ","))
+		fmt.Fprintf(&b, "const %%b%[1]d : f32[%[2]d] = rand 2\n%%o%[1]d = Gemm(%%x%[1]d, %%w%[1]d, %%b%[1]d) "+
+			"{transB=1, act_min=-0.75}\nout \"o%[1]d\" = %%o%[1]d\n", i, out)
+	}
+	m := kerneltest.Host(t, table, 3e-6, parse(t, b.String()))
+	if n := m.Rows["nncc_sparse_f32"]; n != 12 {
+		t.Errorf("%d layers in the kernel for sparse weights, want 12", n)
+	}
+}
+
+// TestNotInPlace: the result does not lie over an operand that is part of another one, which is read again.
+func TestNotInPlace(t *testing.T) {
+	slice := "const %s : i64[1] = {0}\nconst %e : i64[1] = {1}\n"
+	for _, src := range []string{
+		"in %i : f32[4,8]\n" + slice + "%x = Neg(%i)\n%y = Slice(%x, %s, %e)\n%o = Add(%x, %y)",
+		"in %i : f32[1,8]\n%a = Neg(%i)\n%b = Exp(%i)\n%x = Concat(%a, %b) {axis=0}\n%o = Sub(%x, %a)",
+		"in %i : i8[4,8] q(0.1:0)\nconst %k : i64[] = {0}\n%x : i8[4,8] q(0.1:0) = Relu(%i)\n" +
+			"%y : i8[8] q(0.1:0) = Gather(%x, %k)\n%o : i8[4,8] q(0.2:0) = Sub(%x, %y)",
+	} {
+		g := parse(t, src+"\nout \"o\" = %o")
+		n := g.Nodes[len(g.Nodes)-1]
+		c, err := table.Match(n, &kernel.Options{})
+		testenv.OK(t, err)
+		if l := c.Lower(); len(l.Overlap) > 0 {
+			t.Errorf("%s by %s may lie over %v\n%s", n, l.Kernel, l.Overlap, src)
 		}
 	}
 }
