@@ -87,6 +87,7 @@ out "e" = %e
 var notLowered = map[*ir.OpDef]string{
 	op.Get("", "CenterCropPad"): "the import writes it as Slice and Pad",
 	op.Segment:                  "a part that an accelerator runs; its driver's calls are the kernel",
+	op.Device:                   "a program of another compiler, which its device runs",
 }
 
 // TestEveryOperatorIsLowered: every operator has a row of a kernel, or a reason

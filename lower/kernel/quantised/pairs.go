@@ -280,8 +280,15 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 		low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(out.Elems())}}}
 		return low
 	}
+	sameAlone := func() { // rows may go from their ends on
+		for i := range low.Overlap {
+			low.Overlap[i].Exact = true
+		}
+	}
 	if low.Calls = p.fewRows(n, y, a, b); low.Calls != nil {
-		low.Kernel = low.Calls[0].Func
+		if low.Kernel = low.Calls[0].Func; low.Kernel == p.one {
+			sameAlone()
+		}
 		return low
 	}
 	row := p.Func
@@ -291,9 +298,7 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 		}
 		if dims := singles(out, a, b); len(dims) > 0 {
 			fn, row, low.Kernel = "nncc_rows_s8", p.one, p.one
-			for i := range low.Overlap {
-				low.Overlap[i].Exact = true // rows may go from their ends on
-			}
+			sameAlone()
 			if len(dims) == 1 {
 				low.Calls = []call.Call{{Func: row, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(dims[0])}}}
 				return low

@@ -100,11 +100,12 @@ static inline int32_t nncc_record_product(const int8_t *x, const int8_t *w, int3
 #endif
 }
 
-/* 4 output channels of one row of n inputs. */
+/* 4 output channels of one row of n inputs, which the results may lie over. */
 static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int8_t *x, int32_t n, const int8_t *record,
                                    int8_t *y)
 {
     int32_t head[NNCC_RECORD_HEAD / 4];
+    int8_t four[4 * NNCC_RECORD_ELEM];
     int32_t c;
     int32_t i;
 
@@ -116,11 +117,12 @@ static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int
             acc += (uint32_t)nncc_record_product(x, record + NNCC_RECORD_HEAD, c, i);
         }
 #if NNCC_RECORD_S16
-        nncc_result16(nncc_rounded16((int32_t)acc, head[4 + c], -head[8 + c]), p->act_min, p->act_max, y + 2 * c);
+        nncc_result16(nncc_rounded16((int32_t)acc, head[4 + c], -head[8 + c]), p->act_min, p->act_max, four + 2 * c);
 #else
-        y[c] = nncc_rq_s8(acc, head[4 + c], head[8 + c], p->zero, p->act_min, p->act_max);
+        four[c] = nncc_rq_s8(acc, head[4 + c], head[8 + c], p->zero, p->act_min, p->act_max);
 #endif
     }
+    memcpy(y, four, sizeof four);
 }
 
 #endif
