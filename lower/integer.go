@@ -69,7 +69,7 @@ func (s *State) integer() error {
 	if err == nil {
 		err = quant.Integer(s.Graph, opt)
 	}
-	if err == nil && opt.FloatIO {
+	if err == nil && opt.FloatIO && !s.facts.OwnIO {
 		err = quant.FloatBorders(opt, s.Graph, s.Model)
 	}
 	if err != nil {

@@ -32,7 +32,8 @@ import (
 type Options struct {
 	Precision option.Precision // the layers' own are in Quant
 	Legalize  bool
-	FloatIO   bool // inputs and outputs stay float
+	FloatIO   bool // inputs and outputs that stand for reals are float
+	OwnIO     bool // FloatIO leaves integers that the model itself has there
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
 	Target    kernel.Options
 	Libraries []string // kernel libraries, best first: cmsisnn, refc

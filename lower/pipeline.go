@@ -22,9 +22,9 @@ var Table = slices.Concat(importRows, floatRows, quantisationRows, programRows, 
 
 var importRows = []*Stage{
 	{
-		Name: "import", Doc: "the model as it was read",
+		Name: "import", Doc: "the model as it was read, with float borders where they are asked for",
 		Required: "it is where everything begins",
-		Run:      func(*State) error { return nil },
+		Run:      (*State).floatBorders,
 	},
 	{
 		Name: "single", Doc: "float16, bfloat16 and double become float32, between casts where bits are read",
@@ -361,16 +361,18 @@ func FloatPasses(legalize bool) []pass.Pass {
 	return lists.Filter(legal.Passes, func(p pass.Pass) bool { return legalize || p.Required != "" })
 }
 
-func (s *State) mark() error {
-	if s.facts.FloatIO {
-		at, err := state.Indices(s.Graph, s.StateBindings)
-		if err == nil {
-			err = quant.FloatBorders(quant.IntegerOptions{FloatIO: true, State: at}, s.Graph)
-		}
-		if err != nil {
-			return err
-		}
+func (s *State) floatBorders() error {
+	if !s.facts.FloatIO || s.facts.OwnIO {
+		return nil
 	}
+	at, err := state.Indices(s.Graph, s.StateBindings)
+	if err != nil {
+		return err
+	}
+	return quant.FloatBorders(quant.IntegerOptions{FloatIO: true, State: at}, s.Graph)
+}
+
+func (s *State) mark() error {
 	s.hardcodedReshapes = hardcodedReshapes(s.Graph)
 	fidelity.Mark(s.Graph)
 	s.Model = s.Graph.Clone()

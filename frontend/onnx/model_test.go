@@ -57,7 +57,7 @@ func TestLoad(t *testing.T) {
 		{"wrong wire type", []byte{7 << 3, 5}, "graph"},
 		{"lfs", []byte("version https://git-lfs.github.com/spec/v1\noid"), "git lfs pull"},
 		{"tflite", []byte("\x1c\x00\x00\x00TFL3\x14\x00"), "TensorFlow Lite"},
-		{"zip", []byte("PK\x03\x04archive"), "PyTorch"},
+		{"zip", []byte("PK\x03\x04archive"), "unpack it first"},
 		{"html", []byte("<!DOCTYPE html>"), "web page"},
 		{"deep", deep, "nested"},
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // sourcePerByte is what emitted C becomes, as it was measured on networks of 3 to
-// 105 steps on four cores: a byte of code or constants for eight of the source's.
-const sourcePerByte = 8
+// 105 steps on four cores: a byte of code or constants for nine to twelve of the source's.
+const sourcePerByte = 9
 
 // The most that kernels were seen to take of newlib, beside what copies and divides:
 // arithmetic in float or double, by the floating point unit, and mathematical functions.

@@ -128,8 +128,8 @@ func (c *Case) Compile(spec *boards.Spec, prefix string) (o *driver.Compiled, er
 		}
 	}()
 	cfg := driver.Defaults()
-	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.IO = c.Name+".onnx", spec.Name, prefix, option.Model,
-		option.FloatIO
+	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.OwnIO = c.Name+".onnx", spec.Name, prefix, option.Model,
+		true
 	return cfg.CompileGraph(c.Model, c.Graph.Clone(), spec)
 }
 

@@ -194,7 +194,7 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (_ *Built, err 
 	}
 	prefix := fmt.Sprintf("t%03d", i)
 	cfg := driver.Defaults()
-	cfg.Model, cfg.Board, cfg.Name, cfg.IO = c.Name+".tflite", spec.Name, prefix, option.FloatIO
+	cfg.Model, cfg.Board, cfg.Name, cfg.OwnIO = c.Name+".tflite", spec.Name, prefix, true
 	if !lower.Quantised(c.Graph) {
 		cfg.Precision = option.Model // float stays float
 	}

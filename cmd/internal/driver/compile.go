@@ -83,7 +83,7 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o.WholeConstants, o.Target.Bound = c.StageWeights || c.WeightsFile, c.WeightsFile
 	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
-	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
+	o.FloatIO, o.OwnIO, o.NativeIO = c.OwnIO || c.IO == option.FloatIO, c.OwnIO, c.IOLayout == option.NativeLayout
 	o.Target.Kernels, o.Target.Generic, o.Target.Without = c.Kernels, c.Generic, c.Without
 	o.Installed, o.Optimize = c.CMSISLib != "", c.Optimize
 	if o.Off, err = c.stagesOff(); err != nil {

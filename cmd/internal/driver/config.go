@@ -65,6 +65,7 @@ type Config struct {
 	Dims         []string
 	Set          []string
 	IO           option.IO
+	OwnIO        bool // float, but for integers that the model itself has at its borders: no flag
 	IOLayout     option.IOLayout
 	Legalize     bool
 	DeadChannels bool

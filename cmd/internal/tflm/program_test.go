@@ -283,7 +283,7 @@ func compare(t *testing.T, program string, l *layer, seed int) bool {
 // program1 is what nncc's program of a model gives: of each run, each output.
 func program1(path string, in [][][]byte) (out [][]*tensor.Dense, err error) {
 	c := driver.Defaults()
-	c.Model, c.Board, c.Name, c.IO = path, "host", "net", option.FloatIO
+	c.Model, c.Board, c.Name, c.OwnIO = path, "host", "net", true
 	o, err := c.Compile()
 	if err != nil {
 		return nil, err
