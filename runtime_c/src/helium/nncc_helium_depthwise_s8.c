@@ -42,7 +42,54 @@ static inline void nncc_dw_each(const nncc_dw_columns *c, const nncc_dw_row *x, 
     }
 }
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
+
+/*
+ * r0 and r1 two rows, r3 and r4 their steps, r5 the pitch, r2 the columns, q2 the places of the channels; widening
+ * loads want r0 to r7. Predicates cost an instruction, so that 8 channels have loops without.
+ */
+#define NNCC_DW_BEGIN "vldrh.16 q2, [%[c], #16]\nldr r5, [%[c]]\nldr r0, [%[c], #8]\nvctp.16 r0\n1:\n"
+#define NNCC_DW_LOOP "mov r2, %[y]\nldr lr, [%[c], #4]\ndls lr, lr\n2:\n"
+/* clang-format off */
+#define NNCC_DW_PAIRS(body) \
+    NNCC_DW_BEGIN "ldrd r0, r3, [%[x]], #8\nldrd r1, r4, [%[x]], #8\n" NNCC_DW_LOOP body \
+    "add r0, r0, r3\nadd r1, r1, r4\nadd r2, r2, r5\nle lr, 2b\n" \
+    "adds %[y], %[y], #2\nsubs %[rows], %[rows], #2\nbgt 1b\n"
+#define NNCC_DW_SINGLES(body) \
+    NNCC_DW_BEGIN "ldrd r0, r3, [%[x]], #8\n" NNCC_DW_LOOP body "add r0, r0, r3\nadd r2, r2, r5\nle lr, 2b\n" \
+    "adds %[y], %[y], #1\nsubs %[rows], %[rows], #1\nbgt 1b\n"
+#define NNCC_DW_RUN(loop) \
+    __asm volatile(loop : [x] "+r"(x), [y] "+r"(y), [rows] "+r"(rows) : [c] "r"(c) \
+                   : "r0", "r1", "r2", "r3", "r4", "r5", "lr", "q0", "q1", "q2", "cc", "memory")
+
+/* Rows of n columns of up to 8 channels into the bytes at `to` and behind it; by twos where columns have an even
+ * number of bytes: then there is a row or padding behind an odd one. */
+static inline void nncc_dw_write(const nncc_dw_columns *columns, const nncc_dw_row *row, int32_t n, int8_t *to)
+{
+    NNCC_REG(int8_t *, y, "r6", to);
+    NNCC_REG(const nncc_dw_columns *, c, "r8", columns);
+    NNCC_REG(const nncc_dw_row *, x, "r9", row);
+    NNCC_REG(int32_t, rows, "r10", n);
+
+    if (7 * columns->plane > NNCC_DW_REACH) {
+        nncc_dw_each(columns, row, n, to);
+    } else if (columns->pitch % 2 != 0) {
+        if (columns->lanes < NNCC_DW_LANES) {
+            NNCC_DW_RUN(NNCC_DW_SINGLES("vpstt\nvldrbt.u16 q0, [r0]\nvstrbt.16 q0, [r2, q2]\n"));
+        } else {
+            NNCC_DW_RUN(NNCC_DW_SINGLES("vldrb.u16 q0, [r0]\nvstrb.16 q0, [r2, q2]\n"));
+        }
+    } else if (columns->lanes < NNCC_DW_LANES) {
+        NNCC_DW_RUN(NNCC_DW_PAIRS("vpstttt\nvldrbt.u16 q0, [r0]\nvldrbt.u16 q1, [r1]\nvslit.16 q0, q1, #8\n"
+                                  "vstrht.16 q0, [r2, q2]\n"));
+    } else {
+        NNCC_DW_RUN(NNCC_DW_PAIRS("vldrb.u16 q0, [r0]\nvldrb.u16 q1, [r1]\nvsli.16 q0, q1, #8\n"
+                                  "vstrh.16 q0, [r2, q2]\n"));
+    }
+}
+/* clang-format on */
+
+#elif NNCC_HELIUM_MVE
 
 /* The loads and the store of a column; predicates cost instructions, so that 8 channels go without. */
 #define NNCC_DW_SINGLE vstrbq_scatter_offset_u16(y, at, vldrbq_u16(a))
