@@ -253,8 +253,9 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 	if v.Type.DType != tensor.Bool {
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
-			s.refuse(e < lo || e > hi, where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
-				v.Type.DType)
+			if e < lo || e > hi { // the text of a refusal costs more than the test
+				s.refuse(true, where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e, v.Type.DType)
+			}
 		}
 	}
 	return tensor.Of(a.Shape, x)
@@ -263,8 +264,9 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 // finite is a tensor of finite numbers; NaN is one where the model asks for it: something is missing.
 func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) *tensor.Dense {
 	for i, f := range x {
-		s.refuse(f-f != 0 && (f == f || !s.missing[v]),
-			where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
+		if f-f != 0 && (f == f || !s.missing[v]) {
+			s.refuse(true, where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
+		}
 	}
 	return tensor.Of(shape, x)
 }

@@ -207,7 +207,8 @@ func (q *Query) inputs(g *ir.Graph, d *ir.OpDef) (in []*ir.Value, err error) {
 		return x
 	}
 	for i, shape := range q.Shapes {
-		if tensor.Count(shape) > 1<<26 || slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
+		elems, err := tensor.Elems(shape)
+		if err != nil || elems > 1<<26 || slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
 			return nil, fmt.Errorf("input %d has shape %v: want sizes from 1, at most %d elements", i, shape, 1<<26)
 		}
 		switch {

@@ -77,14 +77,22 @@ type tuner struct {
 func Model(ctx context.Context, c *driver.Config) (_ []Advice, err error) {
 	defer fail.Catch(&err)
 	asked := *c
-	t := &tuner{c: &asked, o: fail.Must(c.Compile())}
+	asked.Note = nil // of a dozen programs that are only tried
+	t := &tuner{c: &asked, o: fail.Must(c.Compile()), advice: []Advice{}}
 	opt := fail.Must(board.Options(t.o.Board))
 	t.pricer = fail.Must(lower.NewPricer(opt))
 	fail.Check(t.count(ctx))
 	for i, n := range t.o.Lowered.Schedule.Nodes {
 		t.layer(i, n)
 	}
+	note := func(what string) {
+		if c.Note != nil {
+			c.Note(what)
+		}
+	}
+	note("trying layers in int16")
 	fail.Check(t.precision())
+	note("trying other boards")
 	slices.SortStableFunc(t.advice, func(a, b Advice) int {
 		return cmp.Compare(a.Effect.Instructions, b.Effect.Instructions)
 	})
