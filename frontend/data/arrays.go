@@ -254,7 +254,8 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
 			if e < lo || e > hi { // the text of a refusal costs more than the test
-				s.refuse(true, where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e, v.Type.DType)
+				s.refuse(true, where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
+					v.Type.DType)
 			}
 		}
 	}
