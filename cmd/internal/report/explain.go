@@ -59,9 +59,13 @@ func (o *Subject) stepRows(r *Report) [][]string {
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
 	for i := range o.Lowered.Program.Steps {
 		l, step := r.Layers[i], o.Lowered.Schedule.Nodes[i]
+		where := library(o.low(i).Library)
+		if l.planned {
+			where = runsOn(l)
+		}
 		row := func(name string, n *ir.Node, macs int64, kernel string) {
 			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "),
-				fmt.Sprint(macs), library(o.low(i).Library), kernel})
+				fmt.Sprint(macs), where, kernel})
 		}
 		if step.Op == op.Segment {
 			for _, n := range step.Body[0].Nodes {
