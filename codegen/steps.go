@@ -43,17 +43,12 @@ func (v *modelView) InfoStrings() []string {
 	return []string{cString(v.Prefix), cString(v.Version), cString(v.SHA256), cString(v.Board)}
 }
 
-// inStep says when an input or output is there, as a macro and a remark.
-func inStep(p *program.Program, buffer int, input bool) (macro string, step int, doc string) {
-	if input {
-		n := p.Until(buffer)
-		if n == len(p.Steps) {
-			return "UNTIL", n, "no step writes over it"
-		}
-		return "UNTIL", n, fmt.Sprintf("as the caller wrote it until step %d", n)
+// until says how long an input, with n steps before its end, is there: as a macro and a remark.
+func until(n, steps int) (macro string, step int, doc string) {
+	if n == steps {
+		return "UNTIL", n, "no step writes over it"
 	}
-	n := p.From(buffer)
-	return "FROM", n, fmt.Sprintf("complete after step %d", n)
+	return "UNTIL", n, fmt.Sprintf("as the caller wrote it until step %d", n)
 }
 
 // cString is text as a C string: what is not printable ASCII, and what could be a

@@ -4,6 +4,7 @@ package lower
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -112,11 +113,11 @@ func (s *State) warnOfFloatNodes() {
 	}
 	if len(names) > 0 {
 		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s", len(names),
-			strings.Join(names, "; "))
+			firstOf(names, 20))
 	}
 	if len(front) > 0 {
 		s.Diags.Add(diag.Notef("float-front-end", "", "what follows the spectrum is computed in float, up to what "+
-			"compresses its range: %s", firstOf(front)))
+			"compresses its range: %s", firstOf(front, 4)))
 	}
 }
 
@@ -144,11 +145,12 @@ func computesInFloat(n *ir.Node) bool {
 		(n.In[0] == nil || n.In[0].Type.DType != tensor.BF16)
 }
 
-func firstOf(names []string) string {
-	if len(names) > 4 {
-		return strings.Join(names[:4], ", ") + ", ..."
+// firstOf is up to most of some names, and how many more there are.
+func firstOf(names []string, most int) string {
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, "; ")
 }
 
 // warn adds a warning about a node, or about several ("").

@@ -360,11 +360,17 @@ func (r *Result) joined(target *cost.Target) (sum float64) {
 // became this program. Layers that have been fused count as one.
 func (s *State) prices(g *ir.Graph) patch.Prices {
 	target, layers := s.options().CostTarget(), map[int]*cost.Layer{}
+	became := map[string][]*ir.Node{}
+	for _, x := range s.Graph.Nodes {
+		if !s.Low[x].View && len(x.Origin) > 0 {
+			became[x.Origin[0]] = append(became[x.Origin[0]], x)
+		}
+	}
 	for i, n := range g.Nodes {
-		for _, x := range s.Graph.Nodes {
-			if s.Low[x].View || len(n.Origin) == 0 || len(x.Origin) == 0 || n.Origin[0] != x.Origin[0] {
-				continue
-			}
+		if len(n.Origin) == 0 {
+			continue
+		}
+		for _, x := range became[n.Origin[0]] {
 			if l := s.Choices[x].Plan.Layer(); l.Geometry.Kind == kernel.GeometryOf(n).Kind {
 				layers[i] = l
 			}

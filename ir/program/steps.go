@@ -24,15 +24,17 @@ func (p *Program) Until(buffer int) int {
 	return len(p.Steps)
 }
 
-// From is the step that completes a buffer, through views, too: -1 where the caller
-// writes it.
-func (p *Program) From(buffer int) int {
+// From is for each buffer the step that completes it, through views, too: -1 where
+// the caller writes it.
+func (p *Program) From() []int {
 	live := p.liveness()
-	last := before
-	for _, w := range live[buffer].own {
-		last = max(last, live[w].first)
-	}
-	return last
+	return lists.Map(live, func(l lifetime) int {
+		last := before
+		for _, w := range l.own {
+			last = max(last, live[w].first)
+		}
+		return last
+	})
 }
 
 // Steps before the first one.

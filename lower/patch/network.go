@@ -32,7 +32,8 @@ type network struct {
 	values []value
 	nodes  []node
 	index  map[*ir.Value]int
-	apart  bool // no two values share bytes, and none is there in part
+	there  []int // bytes of the values that are there before each node, and at the end
+	apart  bool  // no two values share bytes, and none is there in part
 }
 
 func newNetwork(g *ir.Graph, native bool) *network {
@@ -86,17 +87,32 @@ func newNetwork(g *ir.Graph, native bool) *network {
 			read(k, math.MaxInt)
 		}
 	}
+	w.there = make([]int, len(w.nodes)+1)
+	for k, v := range w.values {
+		if v.storage == k && v.last > v.first {
+			w.there[v.first+1] += v.bytes
+			if v.last < len(w.nodes) {
+				w.there[v.last+1] -= v.bytes
+			}
+		}
+	}
+	for i := range w.nodes {
+		w.there[i+1] += w.there[i]
+	}
 	return w
 }
 
 // across is the bytes of the values that are there between node i-1 and node i.
-func (w *network) across(i int) int { return w.through(i, i-1) }
+func (w *network) across(i int) int { return w.there[i] }
 
-// through is the bytes of the values that are there before node i and after node j.
-func (w *network) through(i, j int) (bytes int) {
-	for k, v := range w.values {
-		if v.storage == k && v.first < i && v.last > j {
-			bytes += v.bytes
+// through is the bytes of the values that are there before node i and after node j, which is not before i.
+func (w *network) through(i, j int) int {
+	bytes := w.across(j + 1)
+	for _, n := range w.nodes[i : j+1] {
+		for _, k := range n.out {
+			if v := &w.values[k]; v.storage == k && v.last > j {
+				bytes -= v.bytes
+			}
 		}
 	}
 	return bytes
