@@ -42,11 +42,16 @@ LONG ?= 1
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
+	@echo "demo, 1 of 5: compiler and emulator for Cortex-M"
 	@$(SETUP) demo
+	@echo "demo, 2 of 5: nncc itself, some two minutes the first time"
 	$(BUILD) -o nncc ./cmd/nncc
+	@echo "demo, 3 of 5: a model becomes firmware"
 	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
+	@echo "demo, 4 of 5: the firmware runs on an emulated board"
 	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.02 $(MODEL)
+	@echo "demo, 5 of 5: how many of 1,000 digits it reads"
 	./nncc eval -board $(BOARD) $(CALIB) --data $(DIGITS)/digits_test.npz $(MODEL)
 
 build:

@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -93,15 +94,36 @@ func Files() (_ []files.File, err error) {
 	return list, err
 }
 
+// compiling keeps what go build -v writes, a line for each package, and says how many there were.
+type compiling struct {
+	to   io.Writer
+	all  []byte
+	said int
+}
+
+func (c *compiling) Write(p []byte) (int, error) {
+	c.all = append(c.all, p...)
+	if n := bytes.Count(c.all, []byte("\n")); n >= c.said+25 {
+		c.said = n
+		fmt.Fprintf(c.to, "nncc as WebAssembly: %d packages compiled\n", n)
+	}
+	return len(p), nil
+}
+
+// build compiles the command line.
 func build() ([]byte, error) {
 	dir := fail.Must(os.MkdirTemp("", "nnccweb"))
 	defer os.RemoveAll(dir)
 	to := filepath.Join(dir, "nncc.wasm")
-	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, "github.com/nncc/nncc/cmd/nncc")
+	c := exec.Command("go", "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", to, "github.com/nncc/nncc/cmd/nncc")
 	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
-	if b, err := c.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build for js/wasm: %w\n%s", err, b)
+	said := &compiling{to: os.Stderr}
+	c.Stdout, c.Stderr = said, said
+	fmt.Fprintln(os.Stderr, "nncc as WebAssembly: compiling, minutes the first time")
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("go build for js/wasm: %w\n%s", err, said.all)
 	}
+	fmt.Fprintln(os.Stderr, "nncc as WebAssembly: packing")
 	return os.ReadFile(to)
 }
 

@@ -86,7 +86,12 @@ func (m *SharedMemory) Place(p boards.Placement) {
 }
 
 // JSON is the report as it is written.
-func (r *Firmware) JSON() []byte { return flatGraph(flatNumbers(JSON(r))) }
+func (r *Firmware) JSON() []byte {
+	for _, m := range r.Models {
+		m.summarise()
+	}
+	return flatGraph(flatNumbers(JSON(r)))
+}
 
 // Page is the file of the page of one of several models.
 func (r *Report) Page() string { return r.Prefix + "_" + HTMLFile }
@@ -109,6 +114,7 @@ func (r *Firmware) HTML() []byte {
 	var macs int64
 	for _, m := range r.Models {
 		names = append(names, m.Model.Name)
+		m.summarise()
 		p := &page{Report: m, Metrics: newMetrics(m), Cards: newCards(m)}
 		p.layerRows()
 		v.Parts = append(v.Parts, p)

@@ -106,6 +106,7 @@ type page struct {
 // scripts; its own script sorts, searches and zooms. Every text from the model is escaped
 // by the template.
 func (r *Report) HTML() []byte {
+	r.summarise()
 	r = text.Lines(r)
 	v := &page{frame: newFrame(r.Model.Name + " for " + r.Board + " - nncc"), Report: r}
 	v.Metrics = newMetrics(r)

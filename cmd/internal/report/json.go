@@ -19,7 +19,10 @@ import (
 
 // JSON is the report as it is written: indented, lists of numbers, histograms
 // and tensors on one line each, ending in a line break.
-func (r *Report) JSON() []byte { return flatGraph(flatNumbers(JSON(r))) }
+func (r *Report) JSON() []byte {
+	r.summarise()
+	return flatGraph(flatNumbers(JSON(r)))
+}
 
 // JSON is the form of all JSON files: indented, ending in a line break. Where v has
 // numbers that JSON has not (a model's outputs may be infinite), the nearest ones stand.

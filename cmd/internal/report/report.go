@@ -39,6 +39,8 @@ type Report struct {
 	Prefix    string `json:"c_prefix,omitempty"` // of several models in one folder
 	Board     string `json:"board"`
 	Precision string `json:"precision"`
+	// Verdict says first whether the program fits, and what is known of its accuracy.
+	Verdict Summary `json:"verdict"`
 	// PrecisionLayers counts the layers by the precision that they compute in.
 	PrecisionLayers lower.Layers `json:"precision_layers,omitempty"`
 	Inputs          []IO         `json:"inputs"`

@@ -38,6 +38,29 @@ has_clang_rt() {
 	echo 'int main(void) { return 0; }' | clang -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
+# shown keeps what apt says, and prints of it how much there is to load and every tenth
+# package that is loaded or set up.
+shown() {
+	all=0 done=0
+	while read -r line; do
+		echo "$line" >>"$log"
+		case $line in
+		*" newly installed, "*) all=${line%% newly installed, *} all=${all##* } ;;
+		"Need to get "*) echo "setup: $all packages. $line" ;;
+		Get:*"/main "*) say loaded "${line#Get:}" ;;
+		"Setting up "*) done=$((done + 1)) && say "set up" $done ;;
+		esac
+	done
+}
+
+# say WHAT NUMBER
+say() {
+	number=${2%% *}
+	if [ $((number % 10)) = 0 ] || [ "$number" = "$all" ]; then
+		echo "setup: $number of $all $1"
+	fi
+}
+
 level=${1-}
 case $level in
 demo | test) ;;
@@ -68,8 +91,9 @@ fi
 echo "setup: installing with apt: $missing"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! { apt-get -o Acquire::Retries=3 update && $install; } >"$log" 2>&1; then
+trap 'rm -f "$log" "$log.failed"' EXIT
+{ apt-get -o Acquire::Retries=3 update && $install || touch "$log.failed"; } 2>&1 | shown
+if [ -e "$log.failed" ]; then
 	cat "$log" >&2
 	echo "setup: apt failed" >&2
 	exit 1

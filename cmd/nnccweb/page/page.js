@@ -4,7 +4,7 @@
 const $ = (id) => document.getElementById(id);
 
 // What an exit status of nncc means (nncc help).
-const statuses = {0: "Done", 1: "A difference was found", 2: "Not compiled: the model, the data or a flag is not right",
+const statuses = {1: "A difference was found", 2: "Not compiled: the model, the data or a flag is not right",
   3: "A gate was exceeded", 4: "A tool is missing", 70: "A bug in nncc"};
 
 const chosen = {model: [], calib: []};
@@ -198,8 +198,11 @@ $("form").addEventListener("submit", async (e) => {
 });
 
 function finish(r, model, calib, stem) {
-  $("verdict").textContent = r.stopped ? "Stopped" : statuses[r.code] || "Ended with status " + r.code;
-  $("verdict").classList.toggle("bad", r.code !== 0);
+  const written = r.files.find((f) => f.path === "report.json");
+  const verdict = r.code === 0 && written ? JSON.parse(new TextDecoder().decode(written.bytes)).verdict : {
+    text: r.stopped ? "Stopped" : statuses[r.code] || "Ended with status " + r.code, good: false};
+  $("verdict").textContent = verdict.text.charAt(0).toUpperCase() + verdict.text.slice(1);
+  $("verdict").classList.toggle("bad", !verdict.good);
   $("said").textContent = (r.err + r.out).trim();
   const rest = [...flags(calib), model.path].map(quoted).join(" ");
   $("command").textContent = "nncc " + rest + "\nnncc verify " + rest;
