@@ -4,6 +4,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
@@ -26,7 +28,10 @@ const maxTableBytes, maxTableNumbers = 64 << 20, 1 << 22
 type Table struct {
 	Columns   []string // names or numbers from 0; nil: all but the label's
 	Label     string   // the column of labels; "": one that is called so; none
+	Time      string   // the column of times, whose gaps end a stretch of rows; "": there is none
 	Samples   string   // "": by the counts; rows, files
+	Window    int      // rows of a sample, cut from stretches of one label; 0: a sample is a row or a file
+	Hop       int      // rows from one window to the next; 0: Window
 	Transpose bool     // rows are the input's last axis
 	Scale     float64
 	Mean, Std []float64 // one number, or one for each column
@@ -40,6 +45,9 @@ func (t *Table) keys() []key {
 	return []key{
 		{"columns", list(&t.Columns)},
 		{"label", word(&t.Label)},
+		{"time", word(&t.Time)},
+		{"window", whole(&t.Window, 1, maxTableNumbers)},
+		{"hop", whole(&t.Hop, 1, maxTableNumbers)},
 		{"samples", oneOf(&t.Samples, "rows", "files")},
 		{"transpose", yes(&t.Transpose)},
 		{"scale", scale(&t.Scale)},
@@ -51,11 +59,12 @@ func (t *Table) keys() []key {
 // labelColumns are names of columns that hold labels.
 var labelColumns = []string{"label", "class", "target"}
 
-// rows are the numbers of a file, with the labels beside them.
+// rows are the numbers of a file, with labels and times beside them.
 type rows struct {
 	numbers [][]float64
-	labels  []string // nil: none
-	columns []string // their names; nil: the file has none
+	labels  []string  // nil: none
+	times   []float64 // nil: none
+	columns []string  // their names; nil: the file has none
 }
 
 // tables adds files of numbers.
@@ -75,47 +84,78 @@ func (s *Set) tables(list []file) {
 
 // table adds the samples of one file.
 func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) {
-	what := t.samples(v, r)
 	elems := v.Type.Elems()
-	if what == "files" {
-		r = &rows{numbers: [][]float64{t.whole(r.numbers)}}
-	}
-	if s.bytes += int64(len(r.numbers)) * int64(elems) * 4; s.bytes > s.limit() {
+	starts, n := t.samples(v, r)
+	if s.bytes += int64(len(starts)) * int64(elems) * 4; s.bytes > s.limit() {
 		s.tooMuch(f.path, s.bytes)
 	}
-	for i, x := range r.numbers {
+	for _, at := range starts {
 		it := item{name: f.rel, path: f.path, class: f.class}
-		if what == "rows" {
-			it.name = fmt.Sprintf("%s#%d", f.rel, i)
+		if n == 1 || t.Window > 0 { // not the whole file
+			it.name = fmt.Sprintf("%s#%d", f.rel, at)
+			if r.labels != nil {
+				it.class = r.labels[at]
+			}
 		}
-		if r.labels != nil {
-			it.class = r.labels[i]
-		}
+		x := t.whole(r.numbers[at : at+n])
 		d := []*tensor.Dense{toType(tensor.Of(v.Type.Shape, x).Cast(tensor.F32), v)}
 		it.read = func() ([]*tensor.Dense, error) { return d, nil }
 		s.add(it)
 	}
 }
 
-// samples says what a sample is, a row or the file, by what is declared or the counts.
-func (t *Table) samples(v *ir.Value, r *rows) string {
-	n, columns, elems := len(r.numbers), len(r.numbers[0]), v.Type.Elems()
-	what := t.Samples
-	if what == "" {
-		what = "files"
-		if columns == elems {
-			what = "rows"
-		}
-	}
+// samples says where samples begin and of how many rows they are: windows, the file or single rows, by what is
+// declared or the counts.
+func (t *Table) samples(v *ir.Value, r *rows) (starts []int, n int) {
+	all, columns, elems := len(r.numbers), len(r.numbers[0]), v.Type.Elems()
+	fail.If(t.Hop > 0 && t.Window == 0, "csv.hop wants csv.window, the rows of a sample")
 	switch {
-	case what == "rows" && columns != elems || what == "files" && n*columns != elems:
+	case t.Window > 0:
+		n, starts = t.Window, t.windows(r)
+		fail.If(n*columns != elems, "windows of %d rows of %d columns%s; input %s has %d values (%s)", n, columns,
+			named(r.columns), v.Name, elems, shapeText(v.Type.Shape))
+		fail.If(len(starts) == 0, "no window of %d rows: of one label and without a gap there are fewer of %d", n, all)
+	case t.Samples == "rows" || t.Samples == "" && columns == elems:
+		n = 1
+		for i := range all {
+			starts = append(starts, i)
+		}
+	default:
+		n, starts = all, []int{0}
+	}
+	if n*columns != elems {
 		fail.Errorf("%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
-			"sample, or as many numbers in a file; csv.columns picks columns", n, columns, named(r.columns), v.Name,
-			elems, shapeText(v.Type.Shape), elems)
-	case what == "files":
+			"sample, or as many numbers in a file; csv.columns picks columns, csv.window=N cuts samples of N rows", all,
+			columns, named(r.columns), v.Name, elems, shapeText(v.Type.Shape), elems)
+	}
+	if n > 1 {
 		along(v.Type.Shape, n, columns, t.Transpose)
 	}
-	return what
+	return starts, n
+}
+
+// windows are the rows at which one begins: none goes over a change of the label, a gap in the times, or a time
+// that begins anew.
+func (t *Table) windows(r *rows) (starts []int) {
+	steps := make([]float64, 0, len(r.numbers))
+	for i := 1; i < len(r.times); i++ {
+		steps = append(steps, r.times[i]-r.times[i-1])
+	}
+	usual := slices.Sorted(slices.Values(steps))
+	breaks := func(i int) bool {
+		return i == len(r.numbers) || r.labels != nil && r.labels[i] != r.labels[i-1] ||
+			r.times != nil && (steps[i-1] < 0 || steps[i-1] > 2*usual[len(usual)/2])
+	}
+	from := 0
+	for i := 1; i <= len(r.numbers); i++ {
+		if breaks(i) {
+			for ; from+t.Window <= i; from += cmp.Or(t.Hop, t.Window) {
+				starts = append(starts, from)
+			}
+			from = i
+		}
+	}
+	return starts
 }
 
 // whole are the numbers of a file in the input's order.
@@ -179,11 +219,14 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 	if err != nil {
 		return nil, err
 	}
-	take, label := t.pick(out.columns, len(words))
+	take, label, clock := t.pick(out.columns, len(words))
 	for ; err == nil; words, err = r.Read() {
 		if len(out.numbers) >= maxTableNumbers/max(1, len(take)) {
 			return nil, fmt.Errorf("more than %d numbers in %d columns; want several files, or fewer rows "+
 				"(csv.columns picks columns)", maxTableNumbers, len(take))
+		}
+		if clock >= 0 {
+			out.times = append(out.times, timeOf(words[clock], len(out.numbers)+1, clock))
 		}
 		x := t.row(words, take, len(out.numbers)+1)
 		out.numbers = append(out.numbers, x)
@@ -215,6 +258,21 @@ func (t *Table) row(words []string, take []int, at int) []float64 {
 	return x
 }
 
+// timeOf are the seconds of a date, or a number of any unit.
+func timeOf(word string, row, column int) float64 {
+	word = strings.TrimSpace(word)
+	if x, err := strconv.ParseFloat(word, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
+		return x
+	}
+	for _, form := range []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05"} {
+		if d, err := time.Parse(form, word); err == nil {
+			return float64(d.UnixNano()) / 1e9
+		}
+	}
+	fail.Errorf("row %d, column %d, %.40q: want a time, as a number or 2026-01-02T03:04:05.678Z", row, column, word)
+	return 0
+}
+
 // separator is what stands between the numbers of the first line that is no comment.
 func separator(b []byte) rune {
 	line, rest, more := bytes.Cut(b, []byte("\n"))
@@ -242,9 +300,12 @@ func isNames(row []string) bool {
 	return words > 1 || words == 1 && len(row) == 1
 }
 
-// pick finds the columns of the numbers, and that of the label, -1 for none.
-func (t *Table) pick(names []string, n int) (take []int, label int) {
-	label = -1
+// pick finds the columns of the numbers, and those of the label and the time, -1 for none.
+func (t *Table) pick(names []string, n int) (take []int, label, clock int) {
+	label, clock = -1, -1
+	if t.Time != "" {
+		fail.Under("csv.time", func() { clock = column(t.Time, names, n) })
+	}
 	switch t.Label {
 	case "none":
 	case "":
@@ -259,7 +320,7 @@ func (t *Table) pick(names []string, n int) (take []int, label int) {
 		fail.Under("csv.columns", func() { take = append(take, column(c, names, n)) })
 	}
 	for i := 0; i < n && t.Columns == nil; i++ {
-		if i != label {
+		if i != label && i != clock {
 			take = append(take, i)
 		}
 	}
@@ -272,7 +333,7 @@ func (t *Table) pick(names []string, n int) (take []int, label int) {
 	}
 	fail.If(slices.Contains(t.Std, 0), "csv.std: 0; want numbers that can be divided by")
 	fail.If(len(take) == 0, "no column of numbers is left")
-	return take, label
+	return take, label, clock
 }
 
 // column finds a column by name or number.

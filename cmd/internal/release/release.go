@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // release builds what `make release` publishes: static binaries for all targets in
-// archives, checksums, a bill of materials for each, and notes from the commits. The
-// same commit and version of Go give the same bytes.
+// archives, Python wheels and Debian packages, checksums, a bill of materials for each,
+// and notes from the commits. The same commit and version of Go give the same bytes.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -84,7 +85,7 @@ func release(out string, targets []string) (_ []string, err error) {
 func empty(out string) error {
 	if list, err := os.ReadDir(out); err == nil {
 		for _, f := range list {
-			if n := f.Name(); f.IsDir() || !strings.HasPrefix(n, "nncc-") && n != sumsFile && n != notesFile {
+			if n := f.Name(); f.IsDir() || !strings.HasPrefix(n, "nncc") && n != sumsFile && n != notesFile {
 				return fmt.Errorf("%s holds %s, which is no part of a release; choose another --out", out, n)
 			}
 		}
@@ -107,13 +108,13 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 	if system == "windows" {
 		program += ".exe"
 	}
-	path := filepath.Join(work, name)
-	fail.Check(build(path, system, arch, at))
-	binary := fail.Must(os.ReadFile(path))
-	modules := fail.Must(readModules(path))
+	built := filepath.Join(work, name)
+	fail.Check(build(built, system, arch, at))
+	binary := fail.Must(os.ReadFile(built))
+	modules := fail.Must(readModules(built))
 	licenses := fail.Must(licenseTexts(modules))
 	list := append([]entry{{program, binary, 0o755}, {"THIRD_PARTY_LICENSES", licenses, 0o644}}, common...)
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	sortEntries(list)
 	var b bytes.Buffer
 	suffix := ".tar.gz"
 	write := tarGz
@@ -122,6 +123,7 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 	}
 	fail.Check(write(&b, name, list, at.date))
 	fail.Check(os.WriteFile(filepath.Join(out, name+suffix), b.Bytes(), 0o666))
+	fail.Check(packages(out, target, list, at.date))
 	bill := fail.Must(sbom(modules, target, binary, at))
 	return os.WriteFile(filepath.Join(out, name+".cdx.json"), bill, 0o666)
 }
@@ -189,6 +191,10 @@ type entry struct {
 	mode fs.FileMode
 }
 
+func sortEntries(list []entry) {
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+}
+
 // tarGz writes files below a folder; headers have the time of the commit, and no user.
 func tarGz(w io.Writer, folder string, list []entry, at time.Time) (err error) {
 	defer fail.Catch(&err)
@@ -198,8 +204,11 @@ func tarGz(w io.Writer, folder string, list []entry, at time.Time) (err error) {
 	}
 	t := tar.NewWriter(z)
 	for _, f := range list {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + f.name, Mode: int64(f.mode),
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(folder, f.name), Mode: int64(f.mode.Perm()),
 			Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR}
+		if f.mode.IsDir() {
+			h.Typeflag, h.Name = tar.TypeDir, h.Name+"/"
+		}
 		fail.Check(t.WriteHeader(h))
 		fail.Must(t.Write(f.data))
 	}
@@ -207,12 +216,12 @@ func tarGz(w io.Writer, folder string, list []entry, at time.Time) (err error) {
 	return z.Close()
 }
 
-// zipped is tarGz for Windows.
+// zipped is tarGz for Windows, and for wheels.
 func zipped(w io.Writer, folder string, list []entry, at time.Time) (err error) {
 	defer fail.Catch(&err)
 	z := zip.NewWriter(w)
 	for _, f := range list {
-		h := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: at}
+		h := &zip.FileHeader{Name: path.Join(folder, f.name), Method: zip.Deflate, Modified: at}
 		h.SetMode(f.mode)
 		to := fail.Must(z.CreateHeader(h))
 		fail.Must(to.Write(f.data))

@@ -35,6 +35,7 @@ var Knobs = []Knob{
 	{"NNCC_ORT", "DIR", "a node_modules with onnxruntime-node, to compare with"},
 	{"NNCC_ONNX_BACKEND", "FILE.tar.gz,...", "ONNX's own tests, in place of those found"},
 	{"NNCC_CONFORMANCE_ONLY", "REGEXP", "the tests of ONNX that are run"},
+	{"NNCC_CHROOT", "DIR", "a Debian system for tests that install things, made there once"},
 	{"NNCC_PICTURES", "DIR", "tests of pages leave pictures there"},
 	{"NNCC_PACK_XSD", "FILE", "the schema of CMSIS packs, to check emitted ones with"},
 	{"NNCC_TFLM_RUN", "PROGRAM", "runs TensorFlow Lite Micro's reference kernels: `PROGRAM MODEL.tflite RUNS`, raw " +
