@@ -200,6 +200,9 @@ type Estimate struct {
 	Cycles      float64
 	Bound       string
 	Utilisation float64
+	Device      string // its name with the configuration
+	MACs        int64  // that it does, those by which a layer is wider than its definition included
+	WeightBytes int    // with scales and biases, as they are stored
 }
 
 // Overlap lets output 0 lie over run-time input I, which nobody needs after the step. The

@@ -7,6 +7,7 @@ package report
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -148,6 +149,21 @@ type Segment struct {
 	InBytes   int `json:"in_bytes,omitempty"`
 	OutBytes  int `json:"out_bytes,omitempty"`
 	FileBytes int `json:"file_bytes,omitempty"`
+	// What it takes there, where the kind knows.
+	WeightBytes int     `json:"weight_bytes,omitempty"`
+	SRAMBytes   int     `json:"sram_bytes,omitempty"`
+	Cycles      int     `json:"estimated_cycles,omitempty"`
+	Utilisation float64 `json:"utilisation,omitempty"`
+}
+
+// takes fills in what the accelerator says of its program.
+func (s *Segment) takes(l *call.Lowered) {
+	e := l.Elsewhere
+	if e == nil {
+		return
+	}
+	s.Accelerator, s.MACs, s.WeightBytes, s.Utilisation = e.Device, e.MACs, e.WeightBytes, e.Utilisation
+	s.Cycles, s.SRAMBytes = int(math.Round(e.Cycles)), l.Scratch+s.InBytes+s.OutBytes
 }
 
 // Fallback is a node outside the segments.
@@ -501,6 +517,7 @@ func (r *Report) accelerated(o *Subject) {
 			s.FileBytes = o.FileBytes(s.File)
 		}
 		s.InBytes, s.OutBytes = valueBytes(n.In), valueBytes(n.Out)
+		s.takes(o.Lowered.Low[n])
 		for _, m := range n.Body[0].Nodes {
 			s.Nodes = append(s.Nodes, nodeName(m))
 		}

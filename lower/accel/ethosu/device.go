@@ -13,11 +13,12 @@ import (
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
 
-// regions of a stream.
+// regions of a stream: of our own working memory is the one that is always fast.
 const (
 	constants = iota
 	memory
 	fast
+	working = fast
 )
 
 // program is a stream with its memory.
@@ -123,6 +124,7 @@ func estimate(s *npu.Stream) (*call.Estimate, error) {
 			work += float64(x.Op.Work())
 		}
 	}
+	e.Device, e.MACs = s.Config.Name, int64(work)
 	e.Utilisation = work / max(1, e.Cycles) / float64(s.Config.MACs*s.Config.Cores)
 	return e, nil
 }
@@ -148,27 +150,66 @@ func (u *Unit) compile(n *ir.Node) (*call.Lowered, error) {
 	if !uses(s, fast) { // Vela gives it the size of the other memory
 		second, behind = 0, 0
 	}
-	blob := func(hint string, i int) *call.Blob {
-		return &call.Blob{Hint: hint, CType: "uint8_t", Data: n.In[i].Const.Bytes(), Align: align, NoCast: true}
-	}
-	in, out := &call.Array{Type: "ethosu_input"}, &call.Array{Type: "ethosu_output"}
-	part := func(data call.Arg, t ir.Type, at int) call.Nested {
-		return call.Nested{Fields: []call.Field{call.F("data", data), call.F("bytes", count(t.Bytes())),
-			call.F("at", count(at))}}
-	}
+	c := &invocation{program: blob("program", n.In[0].Const.Bytes()), bytes: len(n.In[0].Const.Bytes()),
+		scratch: max(a.Memory[0], second+behind), takes: takes}
+	c.region(constants, blob("weights", n.In[1].Const.Bytes()), call.Null{}, len(n.In[1].Const.Bytes()))
+	c.region(memory, call.Scratch{CType: "uint8_t"}, call.Scratch{CType: "uint8_t"}, a.Memory[0])
+	c.region(fast, call.Scratch{CType: "uint8_t", Off: second}, call.Scratch{CType: "uint8_t", Off: second}, behind)
 	for i, v := range n.In[2:] {
-		in.Elems = append(in.Elems, part(call.In{I: i + 2, CType: "void"}, v.Type, a.In[i]))
+		c.in = append(c.in, part(call.In{I: i + 2, CType: "void"}, v.Type, memory, a.In[i]))
 	}
 	for i, v := range n.Out {
-		out.Elems = append(out.Elems, part(call.Out{I: i, CType: "void"}, v.Type, a.Out[i]))
+		c.out = append(c.out, part(call.Out{I: i, CType: "void"}, v.Type, memory, a.Out[i]))
 	}
-	run := call.Call{Func: "ethosu_run", Status: "ETHOSU_OK", Args: []call.Arg{
-		blob("program", 0), count(len(n.In[0].Const.Bytes())), blob("weights", 1), count(len(n.In[1].Const.Bytes())),
-		call.Scratch{CType: "uint8_t"}, count(a.Memory[0]), call.Scratch{CType: "uint8_t", Off: second},
-		count(behind), in, count(len(n.In) - 2), out, count(len(n.Out))}}
-	return &call.Lowered{Kernel: run.Func, Route: "command stream", Scratch: max(a.Memory[0], second+behind),
-		Elsewhere: takes, Unused: []int{0, 1},
-		Headers: []string{"ethosu/ethosu_driver.h"}, Calls: []call.Call{run}}, nil
+	l := c.lowered()
+	l.Unused = []int{0, 1}
+	return l, nil
+}
+
+func blob(hint string, data []byte) *call.Blob {
+	return &call.Blob{Hint: hint, CType: "uint8_t", Data: data, Align: align, NoCast: true}
+}
+
+func part(data call.Arg, t ir.Type, region, at int) call.Nested {
+	return call.Nested{Fields: []call.Field{call.F("data", data), call.F("bytes", count(t.Bytes())),
+		call.F("region", count(region)), call.F("at", count(at))}}
+}
+
+// invocation is what the driver gets.
+type invocation struct {
+	program        call.Arg
+	bytes, scratch int
+	regions        []call.Nested
+	in, out        []call.Nested // copied into a region, or out of it
+	takes          *call.Estimate
+}
+
+// region is one by its number.
+func (c *invocation) region(i int, read, write call.Arg, bytes int) {
+	for len(c.regions) < i {
+		c.region(len(c.regions), call.Null{}, call.Null{}, 0)
+	}
+	x := call.Nested{Fields: []call.Field{call.F("read", read), call.F("write", write),
+		call.F("bytes", count(bytes))}}
+	if i < len(c.regions) {
+		c.regions[i] = x
+	} else {
+		c.regions = append(c.regions, x)
+	}
+}
+
+func (c *invocation) lowered() *call.Lowered {
+	list := func(kind string, elems []call.Nested) call.Arg {
+		if len(elems) == 0 {
+			return call.Null{}
+		}
+		return &call.Array{Type: kind, Elems: elems}
+	}
+	run := call.Call{Func: "ethosu_run", Status: "ETHOSU_OK", Args: []call.Arg{c.program, count(c.bytes),
+		list("ethosu_region", c.regions), count(len(c.regions)), list("ethosu_input", c.in), count(len(c.in)),
+		list("ethosu_output", c.out), count(len(c.out))}}
+	return &call.Lowered{Kernel: run.Func, Route: "command stream", Scratch: c.scratch, Elsewhere: c.takes,
+		Headers: []string{"ethosu/ethosu_driver.h"}, Calls: []call.Call{run}}
 }
 
 const align = 16

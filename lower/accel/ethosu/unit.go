@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ethosu is Arm's Ethos-U55 and U65, which run the streams of other compilers: npu executes them.
+// Package ethosu is Arm's Ethos-U55 and U65, which run streams of ours and of other compilers: npu executes them.
 package ethosu
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
@@ -64,26 +65,57 @@ func (u *Unit) name() string { return fmt.Sprintf("ethos-u%d-%d", 55+10*u.U65, u
 
 func (u *Unit) config() *npu.Config { return npu.Find(u.name()) }
 
-// Traits are those of an accelerator that takes graphs as they are.
-func (*Unit) Traits() accel.Traits { return accel.Traits{} }
+// Traits says: 4-D tensors, channels last.
+func (*Unit) Traits() accel.Traits { return accel.Traits{Native4D: true, ChannelsLast: true} }
 
-const programCode = "ETHOSU-PROGRAM"
-
-// CheckLegality refuses what is no stream.
-func (*Unit) CheckLegality(n *ir.Node) []kernel.Reason {
-	return []kernel.Reason{{Code: programCode, Text: n.Op.Name + " is no command stream; want the model that Vela " +
-		"compiled"}}
+// CheckLegality gives the reasons why the configuration does not compute a node exactly.
+func (u *Unit) CheckLegality(n *ir.Node) []kernel.Reason {
+	if why := refused(u.config(), n); why != "" {
+		return []kernel.Reason{{Code: formCode, Text: why}}
+	}
+	return nil
 }
 
-// Kernels are the rules for `nncc kernels`: streams only.
-func (*Unit) Kernels() []*kernel.Kernel {
-	return []*kernel.Kernel{{Name: Kind + "." + op.Device.Name, Library: Kind, Ops: []*ir.OpDef{op.Device},
+const formCode = "ETHOSU-FORM"
+
+// Kernels are the forms, one for each operator.
+func (u *Unit) Kernels() []*kernel.Kernel {
+	out := []*kernel.Kernel{{Name: Kind + "." + op.Device.Name, Library: Kind, Ops: []*ir.OpDef{op.Device},
 		Doc: "command streams of other compilers"}}
+	for _, d := range op.All() {
+		k := &kernel.Kernel{Name: Kind + "." + d.Name, Library: Kind, Ops: []*ir.OpDef{d}}
+		for _, f := range forms {
+			if f.is(d) {
+				k.Doc, k.Rules = "on the accelerator: "+d.Doc, append(k.Rules, kernel.Rule{Code: formCode, Doc: f.doc,
+					Check: func(n *kernel.Node) string { return refused(u.config(), n.Node) }})
+			}
+		}
+		if k.Doc != "" {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
-// Compile has nothing to compile, as CheckLegality says.
-func (*Unit) Compile(n *ir.Node) (*call.Lowered, error) {
-	return nil, ir.Errf(n, programCode, "it is no command stream")
+// Compile makes a segment's stream and the call that runs it: inputs and results are regions of their own.
+func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
+	b, err := build(u.config(), n.Body[0])
+	if err != nil {
+		return nil, err
+	}
+	s, err := npu.Parse(b.actions)
+	if err != nil {
+		return nil, bug.Errorf("%s: %w", n.Name, err)
+	}
+	takes, err := estimate(s)
+	if err == nil {
+		err = b.check(n, s)
+	}
+	if err != nil {
+		return nil, bug.Errorf("%s: %w", n.Name, err)
+	}
+	takes.WeightBytes = b.weights
+	return b.invoke(n, takes), nil
 }
 
 // Sources are those of runtime_c.

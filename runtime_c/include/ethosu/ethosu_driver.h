@@ -23,29 +23,38 @@ typedef enum
     ETHOSU_ERR_WEIGHTS = 4  /* damaged weights */
 } ethosu_status;
 
-/* An input, and where it goes in the memory. */
+/* Bytes of a region: write is NULL where it is read only. */
+typedef struct
+{
+    const uint8_t *read;
+    uint8_t *write;
+    uint32_t bytes;
+} ethosu_region;
+
+/* An input that is copied, and where it goes in a region. */
 typedef struct
 {
     const void *data;
     uint32_t bytes;
+    uint32_t region;
     uint32_t at;
 } ethosu_input;
 
-/* A result, and where it lies in the memory. */
+/* A result that is copied, and where it lies in a region. */
 typedef struct
 {
     void *data;
     uint32_t bytes;
+    uint32_t region;
     uint32_t at;
 } ethosu_output;
 
 /*
- * Runs the stream in a driver's actions: constants are region 0, memory is region 1, fast is region 2. Inputs are
- * copied into the memory before, results out of it behind.
+ * Runs the stream in a driver's actions on up to eight regions, by number. Inputs are copied into them before,
+ * results out of them behind.
  */
-ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const uint8_t *constants,
-                         uint32_t constant_bytes, uint8_t *memory, uint32_t memory_bytes, uint8_t *fast,
-                         uint32_t fast_bytes, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
+ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const ethosu_region *regions,
+                         uint32_t region_count, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
                          uint32_t out_count);
 
 #ifdef __cplusplus

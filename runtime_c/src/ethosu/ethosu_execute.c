@@ -21,7 +21,8 @@ int64_t ethosu_address(const ethosu_device *d, uint32_t code)
 
 const uint8_t *ethosu_bytes(ethosu_device *d, int32_t region, int64_t at, int64_t bytes)
 {
-    if (region < 0 || region > 2 || bytes < 0 || at < 0 || at > (int64_t)d->region[region].bytes - bytes) {
+    if (region < 0 || region >= (int32_t)ETHOSU_REGIONS || bytes < 0 || at < 0 ||
+        at > (int64_t)d->region[region].bytes - bytes) {
         d->status = ETHOSU_ERR_ADDRESS;
         return NULL;
     }

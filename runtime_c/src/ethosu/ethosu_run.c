@@ -65,35 +65,37 @@ static void ethosu_actions(ethosu_device *d, const uint8_t *p, uint32_t words)
 /* The device. */
 static ethosu_device ethosu_npu;
 
-ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const uint8_t *constants,
-                         uint32_t constant_bytes, uint8_t *memory, uint32_t memory_bytes, uint8_t *fast,
-                         uint32_t fast_bytes, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
+/* Whether bytes lie in a region, one that may be written where write is not 0. */
+static int32_t ethosu_inside(const ethosu_device *d, uint32_t region, uint32_t at, uint32_t bytes, int32_t write)
+{
+    return region < (uint32_t)ETHOSU_REGIONS && at <= d->region[region].bytes &&
+           bytes <= d->region[region].bytes - at && (write == 0 || d->region[region].write != NULL);
+}
+
+ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const ethosu_region *regions,
+                         uint32_t region_count, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
                          uint32_t out_count)
 {
     ethosu_device *const d = &ethosu_npu;
     uint32_t i;
 
     (void)memset(d, 0, sizeof(*d));
-    d->region[0].read = constants;
-    d->region[0].bytes = constant_bytes;
-    d->region[1].read = memory;
-    d->region[1].write = memory;
-    d->region[1].bytes = memory_bytes;
-    d->region[2].read = fast;
-    d->region[2].write = fast;
-    d->region[2].bytes = fast_bytes;
+    if (region_count > (uint32_t)ETHOSU_REGIONS) {
+        return ETHOSU_ERR_ADDRESS;
+    }
+    (void)memcpy(d->region, regions, region_count * sizeof(regions[0]));
     for (i = 0; i < in_count; i++) {
-        if (in[i].at > memory_bytes || in[i].bytes > memory_bytes - in[i].at) {
+        if (ethosu_inside(d, in[i].region, in[i].at, in[i].bytes, 1) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }
-        (void)memcpy(memory + in[i].at, in[i].data, in[i].bytes);
+        (void)memcpy(d->region[in[i].region].write + in[i].at, in[i].data, in[i].bytes);
     }
     ethosu_actions(d, actions, action_bytes / 4u);
     for (i = 0; i < out_count; i++) {
-        if (out[i].at > memory_bytes || out[i].bytes > memory_bytes - out[i].at) {
+        if (ethosu_inside(d, out[i].region, out[i].at, out[i].bytes, 0) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }
-        (void)memcpy(out[i].data, memory + out[i].at, out[i].bytes);
+        (void)memcpy(out[i].data, d->region[out[i].region].read + out[i].at, out[i].bytes);
     }
     return d->status;
 }

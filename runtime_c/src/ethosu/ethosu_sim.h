@@ -13,6 +13,7 @@ enum
     ETHOSU_WIDE_REGS = 0xA0,
     ETHOSU_LUT_BYTES = 2048,
     ETHOSU_SUMS = 8192,
+    ETHOSU_REGIONS = 8,
     ETHOSU_SHRAM = 0x103
 };
 
@@ -33,14 +34,6 @@ enum
     ETHOSU_REDUCE_SUM = 2
 };
 
-/* Bytes of a region. */
-typedef struct
-{
-    const uint8_t *read;
-    uint8_t *write; /* NULL where it is read only */
-    uint32_t bytes;
-} ethosu_region;
-
 /* A feature map: where its elements lie, and of which type they are. */
 typedef struct
 {
@@ -52,7 +45,7 @@ typedef struct
 /* The device: regions, registers, what the current operation is, and room for its sums. */
 typedef struct
 {
-    ethosu_region region[3];
+    ethosu_region region[ETHOSU_REGIONS];
     ethosu_status status;
     uint32_t macs, cores, lut_at;
     uint16_t narrow[ETHOSU_NARROW_REGS];

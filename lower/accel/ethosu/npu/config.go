@@ -80,8 +80,8 @@ var blockMost = Block{32, 64, 128}
 // lutAt is where the tables of activations lie in the shared memory.
 func (c *Config) lutAt() int { return (c.Banks - 2) * bankBytes }
 
-// lutShared says that operations without a table may use its banks.
-func (c *Config) lutShared() bool { return c.Banks <= 16 }
+// SharesTables says that operations without a table may use its banks.
+func (c *Config) SharesTables() bool { return c.Banks <= 16 }
 
 // transfers is how many are in flight at most.
 func (c *Config) transfers() int {

@@ -178,19 +178,19 @@ func (c *Config) transferred(f *FeatureMap, b Block, read bool, n float64) float
 func (c *Config) access(g *group) map[*area]float64 {
 	in, out := map[*area]float64{}, &g.OFM
 	l := g.layout(c)
-	add := func(f *FeatureMap, b Block, read bool, elems int) {
+	into := func(f *FeatureMap, b Block, read bool, elems int) {
 		in[c.memory(f.Region)] += c.transferred(f, b, read, float64(elems)*float64(f.bytes()))
 	}
 	block, ifm := fit(g.Block, out), fit(l.ifm, &g.IFM)
-	add(out, g.Block, false, out.stored())
+	into(out, g.Block, false, out.stored())
 	if g.Kind == Elementwise {
 		n := out.elems()
 		if g.IFM.Brick {
 			n = out.H * out.W * up(out.C, 16)
 		}
-		add(&g.IFM, l.ifm, true, n)
+		into(&g.IFM, l.ifm, true, n)
 		if g.TwoMaps() && g.IFM2.elems() > 1 {
-			add(&g.IFM2, l.ifm, true, n)
+			into(&g.IFM2, l.ifm, true, n)
 		}
 		return in
 	}
@@ -207,7 +207,7 @@ func (c *Config) access(g *group) map[*area]float64 {
 	if g.Kind == Sum {
 		parts = 1
 	}
-	add(&g.IFM, l.ifm, true, ifm.H*ifm.W*deep*parts*blocks)
+	into(&g.IFM, l.ifm, true, ifm.H*ifm.W*deep*parts*blocks)
 	if g.weighted() && g.first+g.behind == 0 {
 		again := float64(spatial)
 		if g.Kind != Depthwise {
@@ -251,11 +251,11 @@ func (o *Op) output() int {
 		return 1
 	case o.IFM.Bits == 32:
 		return 0
-	case o.Mode == mul && o.OFM.Bits == 32:
+	case o.Mode == Mul && o.OFM.Bits == 32:
 		return 2
-	case o.Mode == mul:
+	case o.Mode == Mul:
 		return 3
-	case o.Mode == add, o.Mode == sub:
+	case o.Mode == Add, o.Mode == Sub:
 		return 5
 	}
 	return 7

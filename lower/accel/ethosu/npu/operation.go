@@ -20,10 +20,18 @@ const (
 
 var kindNames = []string{"CONV", "DEPTHWISE", "MAX_POOL", "AVERAGE_POOL", "REDUCE_SUM", "ELEMENTWISE", "DMA"}
 
-// modes of element-wise operations.
+// Modes of element-wise operations.
 const (
-	mul, add, sub, minimum, maximum = 0, 1, 2, 3, 4
-	lrelu, abs, clz, shr, shl       = 5, 6, 7, 8, 9
+	Mul = iota
+	Add
+	Sub
+	Minimum
+	Maximum
+	Leaky
+	Abs
+	LeadingZeros
+	ShiftRight
+	ShiftLeft
 )
 
 var modeNames = []string{"MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL"}
@@ -78,11 +86,11 @@ const (
 	zeroAfter = 2
 )
 
-// Rounding of a scaled result.
+// Roundings of a scaled result.
 const (
-	roundTwice = iota // as TensorFlow Lite: at bit 31, then at the shift
-	truncate
-	natural
+	RoundTwice = iota // as TensorFlow Lite: at bit 31, then at the shift
+	Truncate
+	HalfUp
 )
 
 // Op is one operation, with all that it depends on.
@@ -131,7 +139,7 @@ const (
 // TwoMaps says that it reads a second feature map.
 func (o *Op) TwoMaps() bool { return o.Kind == Elementwise && !unary(o.Mode) && !o.Scalar }
 
-func unary(mode int) bool { return mode == lrelu || mode == abs || mode == clz }
+func unary(mode int) bool { return mode == Leaky || mode == Abs || mode == LeadingZeros }
 
 func (o *Op) weighted() bool { return o.Kind == Conv || o.Kind == Depthwise }
 
@@ -226,7 +234,7 @@ func (s *state) operation(index, at, code, param int) (*Op, error) {
 		o.Kind = Kind(code - doConv)
 	case code == doPool && param <= 2:
 		o.Kind = Max + Kind(param)
-	case code == doElementwise && param <= shl:
+	case code == doElementwise && param <= ShiftLeft:
 		o.Kind, o.Mode = Elementwise, param
 	default:
 		r.fail("the operation has mode %d, of which there is none", param)
@@ -272,7 +280,7 @@ func (r *reader) common(o *Op) {
 	r.precision(ofmPrecision, 1, &o.OFM)
 	p := r.num(ofmPrecision)
 	o.PerChannel, o.Rounding = p>>8&1 == 0, p>>14
-	if o.Rounding > natural {
+	if o.Rounding > HalfUp {
 		r.fail("OFM_PRECISION has rounding mode 3, of which there is none")
 	}
 	o.OFM.H, o.OFM.W, o.OFM.C = r.size(ofmHeight), r.size(ofmWidth), r.size(ofmDepth)
@@ -300,7 +308,7 @@ func (r *reader) common(o *Op) {
 
 func (r *reader) elementwise(o *Op) {
 	o.IFM.H, o.IFM.W = o.OFM.H, o.OFM.W
-	if o.Mode == add || o.Mode == sub {
+	if o.Mode == Add || o.Mode == Sub {
 		a := r.raw(opaScale)
 		o.A, o.AShift, o.B = a.word, int(a.param), r.raw(opbScale).word
 	}
@@ -363,4 +371,12 @@ func (r *reader) weights(o *Op) {
 			r.fail("the scales are %s for %d channels, want 10 bytes for each and multiples of 16", s, channels)
 		}
 	}
+}
+
+// Through sends results through a table of the shared memory.
+func (o *Op) Through(slot int) { o.Function, o.Table = table, slot }
+
+// TableAt is where a table lies in the shared memory.
+func (c *Config) TableAt(slot int, bytes int64) Range {
+	return Range{shram, int64(c.lutAt() + 256*slot), bytes}
 }

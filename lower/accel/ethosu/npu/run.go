@@ -86,15 +86,15 @@ func (m *machine) step(o *Op) error {
 		return err
 	}
 	err := m.compute(o)
-	if m.know(o.writes[0], true); o.Function != table && m.cfg.lutShared() {
-		m.know(m.lut(o), false)
+	if m.know(o.writes[0], true); o.Function != table && m.cfg.SharesTables() {
+		m.know(m.cfg.lut(o), false)
 	}
 	return err
 }
 
 // lut is what an operation reads of the tables, or all of them.
-func (m *machine) lut(o *Op) access {
-	r := Range{shram, int64(m.cfg.lutAt()), lutBytes}
+func (c *Config) lut(o *Op) access {
+	r := Range{shram, int64(c.lutAt()), lutBytes}
 	if o.Function == table {
 		n := int64(256 * o.OFM.Bits / 8)
 		if o.OFM.Bits == 16 {
@@ -105,8 +105,8 @@ func (m *machine) lut(o *Op) access {
 	return r.access("the table of the activation")
 }
 
-// accesses finds and checks what an operation reads and writes.
-func (m *machine) accesses(o *Op) error {
+// touch finds what an operation reads and writes.
+func (o *Op) touch(c *Config) {
 	o.reads = []access{o.IFM.access("the input")}
 	if o.TwoMaps() {
 		o.reads = append(o.reads, o.IFM2.access("the second input"))
@@ -117,12 +117,17 @@ func (m *machine) accesses(o *Op) error {
 		}
 	}
 	if o.Function == table {
-		o.reads = append(o.reads, m.lut(o))
+		o.reads = append(o.reads, c.lut(o))
 	}
 	o.writes = []access{o.OFM.access("the result")}
-	if o.Function != table && m.cfg.lutShared() {
-		o.writes = append(o.writes, m.lut(o))
+	if o.Function != table && c.SharesTables() {
+		o.writes = append(o.writes, c.lut(o))
 	}
+}
+
+// accesses finds and checks what an operation reads and writes.
+func (m *machine) accesses(o *Op) error {
+	o.touch(m.cfg)
 	for _, a := range o.reads {
 		if err := m.within(a, false); err != nil {
 			return err
@@ -169,7 +174,7 @@ func (o *Op) Work() int64 {
 
 func (m *machine) compute(o *Op) error {
 	var w []int16
-	var params []channel
+	var params []Channel
 	if o.weighted() {
 		var err error
 		if w, params, err = m.weights(o); err != nil {
@@ -188,8 +193,8 @@ func (m *machine) compute(o *Op) error {
 	case o.weighted():
 		o.multiply(a, w, func(i int, v int64) {
 			p := &params[i%o.OFM.C]
-			if v += p.bias; o.PerChannel {
-				v = scaleBy(v, p.scale, p.shift, o.Rounding)
+			if v += p.Bias; o.PerChannel {
+				v = scaleBy(v, p.Scale, p.Shift, o.Rounding)
 			} else {
 				v = scaleBy(v, o.Scale, o.Shift, o.Rounding)
 			}
@@ -213,28 +218,32 @@ func (m *machine) compute(o *Op) error {
 	return nil
 }
 
-// channel is bias and scale of one channel.
-type channel struct {
-	bias  int64
-	scale uint32
-	shift int
+// depth is the channels of a sum.
+func (o *Op) depth() int {
+	if o.Kind == Depthwise {
+		return 1
+	}
+	return o.IFM.C
+}
+
+// order is how the weights of a core lie.
+func (o *Op) order(c *Config, core int) *order {
+	k := &o.Window
+	return &order{out: cut(o.OFM.C-core, o.Cores), in: o.depth(), kh: k.H, kw: k.W, unit: c.Unit.C,
+		block: max(1, cut(o.Block.C-core, o.Cores)), depthwise: o.Kind == Depthwise, part: k.PartFirst,
+		wide: o.IFM.Bits == 16, splitH: k.Split / k.DilateY, splitW: k.Split / k.DilateX}
 }
 
 // weights decodes the weights, [out][y][x][in], and the scales of an operation's channels.
-func (m *machine) weights(o *Op) ([]int16, []channel, error) {
-	in, win := o.IFM.C, &o.Window
-	if o.Kind == Depthwise {
-		in = 1
-	}
+func (m *machine) weights(o *Op) ([]int16, []Channel, error) {
+	in, win := o.depth(), &o.Window
 	each := win.H * win.W * in
 	if int64(each)*int64(o.OFM.C) > 1<<28 {
 		return nil, nil, fmt.Errorf("%d×%d weights, want at most %d", each, o.OFM.C, 1<<28)
 	}
-	w, params := make([]int16, each*o.OFM.C), make([]channel, o.OFM.C)
+	w, params := make([]int16, each*o.OFM.C), make([]Channel, o.OFM.C)
 	for core := range min(o.Cores, o.OFM.C) {
-		r := order{out: cut(o.OFM.C-core, o.Cores), in: in, kh: win.H, kw: win.W, unit: m.cfg.Unit.C,
-			block: max(1, cut(o.Block.C-core, o.Cores)), depthwise: o.Kind == Depthwise, part: win.PartFirst,
-			wide: o.IFM.Bits == 16, splitH: win.Split / win.DilateY, splitW: win.Split / win.DilateX}
+		r := o.order(m.cfg, core)
 		n := 0
 		r.visit(func(_, _, _, _ int) { n++ })
 		src := o.Weights[core]
@@ -265,14 +274,14 @@ func (m *machine) weights(o *Op) ([]int16, []channel, error) {
 	return w, params, nil
 }
 
-func (m *machine) scales(o *Op, core int, params []channel) error {
+func (m *machine) scales(o *Op, core int, params []Channel) error {
 	b := m.regions[o.Scales[core].Region].Data[o.Scales[core].From:]
 	for c := core; c < len(params); c += o.Cores {
 		lo := binary.LittleEndian.Uint64(b)
 		if b[9]>>6 != 0 {
 			return fmt.Errorf("the scale of channel %d has bits above its shift", c)
 		}
-		params[c] = channel{int64(lo<<24) >> 24, uint32(lo>>40) | uint32(b[8])<<24, int(b[9])}
+		params[c] = Channel{int64(lo<<24) >> 24, uint32(lo>>40) | uint32(b[8])<<24, int(b[9])}
 		b = b[10:]
 	}
 	return nil
@@ -416,31 +425,31 @@ func (o *Op) element(x, y int64) int64 {
 		return scaleBy(v, o.Scale, o.Shift, o.Rounding)
 	}
 	switch o.Mode {
-	case mul:
+	case Mul:
 		if o.IFM.Bits == 32 { // the product has no room for another factor
 			return scaleBy(x*y, 1, o.Shift, o.Rounding)
 		}
 		return scaled(x * y)
-	case add, sub:
+	case Add, Sub:
 		x, y = o.operands(x, y)
-		if o.Mode == sub {
+		if o.Mode == Sub {
 			y = -y
 		}
 		return scaled(x + y)
-	case minimum:
+	case Minimum:
 		return min(x, y)
-	case maximum:
+	case Maximum:
 		return max(x, y)
-	case lrelu:
+	case Leaky:
 		if x >= 0 {
 			return x
 		}
 		return scaled(x)
-	case abs:
+	case Abs:
 		return scaled(max(x, -x))
-	case clz:
+	case LeadingZeros:
 		return int64(mathbits.LeadingZeros32(uint32(x)))
-	case shr:
+	case ShiftRight:
 		return scaleBy(x, 1, int(y&63), o.Rounding)
 	}
 	return int64(int32(uint32(x) << uint(y&63)))
@@ -471,7 +480,7 @@ func (m *machine) finisher(o *Op) func(v int64) int32 {
 	case tanh, sigmoid:
 		return func(v int64) int32 { return int32(clamp(curve(v, o.Function)+z, low, high)) }
 	case table:
-		a := m.lut(o)
+		a := m.cfg.lut(o)
 		return looked(m.regions[shram].Data[a.spans[0].from:a.spans[0].to], o, low, high)
 	}
 	return func(v int64) int32 { return int32(clamp(v+z, low, high)) }

@@ -17,9 +17,9 @@ func scaleBy(v int64, scale uint32, shift, rounding int) int64 {
 	}
 	hi, lo := mathbits.Mul64(m, uint64(scale))
 	switch {
-	case rounding == truncate:
+	case rounding == Truncate:
 		return withSign(v < 0, shifted(hi, lo, 0, shift))
-	case rounding == roundTwice && shift > 31:
+	case rounding == RoundTwice && shift > 31:
 		return away(halfUp(v < 0, hi, lo, 31), shift-31)
 	}
 	return halfUp(v < 0, hi, lo, shift)
@@ -77,4 +77,12 @@ func curve(v int64, function int) int64 {
 		kind = qref.Sigmoid
 	}
 	return int64(qref.ActivateAt(int32(saturated(v)), kind))
+}
+
+// Scaled is v by the operation's one scale.
+func (o *Op) Scaled(v int64) int64 { return scaleBy(v, o.Scale, o.Shift, o.Rounding) }
+
+// Pair is the result of two elements.
+func (o *Op) Pair(x, y int64) int64 {
+	return clamp(o.element(x-o.IFM.Zero, y-o.IFM2.Zero)+o.OFM.Zero, o.Low, o.High)
 }

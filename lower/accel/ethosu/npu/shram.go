@@ -46,7 +46,7 @@ func (o *Op) layout(c *Config) layout {
 	if o.Kind == Elementwise {
 		k = Window{H: 1, W: 1, StrideX: 1, StrideY: 1, DilateX: 1, DilateY: 1}
 	}
-	if c.lutShared() && o.Function != table {
+	if c.SharesTables() && o.Function != table {
 		l.last = c.Banks
 	}
 	l.ifm = Block{o.reach(b.H, k.StrideY, k.H, k.DilateY, c.Unit.H), o.reach(b.W, k.StrideX, k.W, k.DilateX, c.Unit.W),

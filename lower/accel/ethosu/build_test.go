@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+)
+
+// drawing draws a chain of layers as the text of a graph.
+type drawing struct {
+	*rand.Rand
+	consts, body string
+	n            int
+	c, h, w      int
+	quant        string
+}
+
+func (d *drawing) scale() string {
+	return fmt.Sprintf("q(%.4f:%d)", 0.01+d.Float64()/10, d.IntN(41)-20)
+}
+
+func (d *drawing) value() string { return fmt.Sprintf("%%v%d", d.n) }
+
+// then appends a node that gives c×h×w elements.
+func (d *drawing) then(format string, c, h, w int, quant string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	d.n, d.c, d.h, d.w, d.quant = d.n+1, c, h, w, quant
+	d.body += fmt.Sprintf("%s : i8[1,%d,%d,%d] %s = %s\n", d.value(), c, h, w, quant, text)
+}
+
+func (d *drawing) constant(kind, shape, quant string) string {
+	name := fmt.Sprintf("%%k%d", strings.Count(d.consts, "const"))
+	d.consts += fmt.Sprintf("const %s : %s[%s] %s = rand %d\n", name, kind, shape, quant, d.IntN(1000))
+	return name
+}
+
+func (d *drawing) conv() {
+	kh, kw, s, dil := 1+d.IntN(min(d.h, 4)), 1+d.IntN(min(d.w, 4)), 1+d.IntN(3), 1
+	group, out, in := 1, 1+d.IntN(40), d.c
+	if d.c > 1 && d.IntN(3) == 0 {
+		group, out, in = d.c, d.c, 1
+	}
+	if kh*2 <= d.h && kw*2 <= d.w && d.IntN(4) == 0 {
+		dil = 2
+	}
+	pad := d.IntN(2)
+	size := func(n, k int) int { return (n+pad-(k-1)*dil-1)/s + 1 }
+	w := d.constant("i8", fmt.Sprintf("%d,%d,%d,%d", out, in, kh, kw), "q(0.01:0)")
+	b := d.constant("i32", fmt.Sprint(out), "")
+	d.then("Conv(%s, %s, %s) {kernel_shape=[%d,%d], strides=[%d,%d], dilations=[%d,%d], pads=[%d,0,0,%d], group=%d}",
+		out, size(d.h, kh), size(d.w, kw), d.scale(), d.value(), w, b, kh, kw, s, s, dil, dil, pad, pad, group)
+}
+
+func (d *drawing) pool() {
+	kh, kw, s := 1+d.IntN(min(d.h, 4)), 1+d.IntN(min(d.w, 4)), 1+d.IntN(2)
+	name := []string{"MaxPool", "AveragePool"}[d.IntN(2)]
+	d.then("%s(%s) {kernel_shape=[%d,%d], strides=[%d,%d]}", d.c, (d.h-kh)/s+1, (d.w-kw)/s+1, d.quant, name,
+		d.value(), kh, kw, s, s)
+}
+
+func (d *drawing) layer() {
+	switch d.IntN(6) {
+	case 0:
+		d.then("%s(%s)", d.c, d.h, d.w, d.scale(), []string{"Sigmoid", "Tanh", "Relu"}[d.IntN(3)], d.value())
+	case 1:
+		d.pool()
+	case 2:
+		before := d.value()
+		d.then("Relu(%s)", d.c, d.h, d.w, d.scale(), before)
+		d.then("%s(%s, %s)", d.c, d.h, d.w, d.scale(), []string{"Add", "Mul"}[d.IntN(2)], before, d.value())
+	case 3:
+		before, c := d.value(), d.c
+		d.then("Relu(%s)", d.c, d.h, d.w, d.quant, before)
+		d.then("Concat(%s, %s) {axis=1}", c+d.c, d.h, d.w, d.quant, before, d.value())
+	default:
+		d.conv()
+	}
+}
+
+func drawn(seed uint64) string {
+	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 7))}
+	d.c, d.h, d.w, d.quant = 1+d.IntN(20), 1+d.IntN(20), 1+d.IntN(20), d.scale()
+	in := fmt.Sprintf("in %s : i8[1,%d,%d,%d] %s\n", d.value(), d.c, d.h, d.w, d.quant)
+	for range 1 + d.IntN(5) {
+		d.layer()
+	}
+	return "graph \"g\" {\n" + in + d.consts + d.body + "out \"o\" = " + d.value() + "\n}"
+}
+
+// execute runs a segment's stream on the simulator.
+func (b *binary) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte {
+	t.Helper()
+	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
+	var out [][]byte
+	for i, v := range g.In {
+		data := bytesOf(v, in[i])
+		if r := b.regions[i]; r == working {
+			testenv.OK(t, regions[r].Put(b.at[i], data))
+		} else {
+			regions[r] = npu.Constant(data)
+		}
+	}
+	for i, v := range g.Out {
+		if r := b.regions[len(g.In)+i]; r != working {
+			regions[r] = npu.Scratch(v.Type.Bytes())
+		}
+	}
+	s := testenv.Must(npu.Parse(b.actions))(t)
+	if err := s.Run(regions); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, g, listed(s))
+	}
+	for i, v := range g.Out {
+		data, k := make([]byte, v.Type.Bytes()), len(g.In)+i
+		testenv.OK(t, regions[b.regions[k]].Get(b.at[k], data))
+		out = append(out, data)
+	}
+	return out
+}
+
+func bytesOf(v *ir.Value, d *tensor.Dense) []byte { return data(&ir.Value{Type: v.Type, Const: d}) }
+
+// TestDrawn: the streams of drawn chains of layers give the numbers of the model, on every configuration.
+func TestDrawn(t *testing.T) {
+	from, count := testenv.Range(t, 60)
+	refusals := 0
+	for seed := uint64(from); seed < uint64(from+count); seed++ {
+		text, c := drawn(seed), &npu.Configs[seed%uint64(len(npu.Configs))]
+		g := irtest.Parse(t, text)
+		for _, n := range g.Nodes {
+			if refused(c, n) != "" {
+				refusals++
+				g = nil
+				break
+			}
+		}
+		if g == nil {
+			continue
+		}
+		b, err := build(c, g)
+		testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, text)
+		r, in := rand.New(rand.NewPCG(seed, 8)), make([]*tensor.Dense, len(g.In))
+		for i, v := range g.In {
+			raw := make([]byte, v.Type.Bytes())
+			for k := range raw {
+				raw[k] = byte(r.IntN(256))
+			}
+			in[i] = testenv.Must(tensor.FromBytes(v.Type.DType, v.Type.Shape, raw))(t)
+		}
+		want := testenv.Must(interp.Run(g, in, nil))(t)
+		for i, got := range b.execute(t, g, in) {
+			testenv.Require(t, bytes.Equal(got, bytesOf(g.Out[i], want[i])), "seed %d on %s: result %d differs\n%s",
+				seed, c.Name, i, text)
+		}
+	}
+	testenv.Check(t, refusals < count/2, "%d of %d are refused", refusals, count)
+}
+
+func listed(s *npu.Stream) string {
+	var b strings.Builder
+	if err := s.Ops(func(o *npu.Op) error { b.WriteString(o.Describe()); return nil }); err != nil {
+		b.WriteString(err.Error())
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+)
+
+// binary is a segment's stream with what it needs.
+type binary struct {
+	actions, data []byte
+	working       int   // bytes
+	regions       []int // of inputs and results, in their order; below 0: they are copied, and lie at
+	at            []int // bytes in the working memory
+	weights       int   // bytes of weights and scales
+}
+
+// ends are the regions of inputs and results: those that neither constants nor working memory have.
+var ends = []int{1, 3, 4, 5, 6, 7}
+
+// build turns a segment's graph into a stream.
+func build(c *npu.Config, g *ir.Graph) (*binary, error) {
+	b, bin := newBuilder(c), &binary{}
+	region := func() int {
+		r := working
+		if k := len(bin.regions); k < len(ends) {
+			r = ends[k]
+		}
+		bin.regions = append(bin.regions, r)
+		return r
+	}
+	var held []*area
+	for _, v := range g.In {
+		a := &area{region: region()}
+		b.maps[v] = newMap(v.Type, a)
+		b.fixed[a] = true
+		held = append(held, a)
+	}
+	for _, n := range g.Nodes {
+		if why := b.lower(n); why != "" {
+			return nil, ir.Errf(n, "ethosu", "%s", why)
+		}
+	}
+	for _, v := range g.Out {
+		held = append(held, b.result(v, region()))
+	}
+	b.fuse()
+	for _, l := range b.layers {
+		if l.place(); l.table != nil {
+			l.Through(0)
+		}
+		if !l.Choose(c, l.bytes()) {
+			return nil, bug.Errorf("%s: no blocks of %s fit", g.Name, l.Name())
+		}
+	}
+	bin.plan(b, held, len(g.In))
+	if err := bin.write(b); err != nil {
+		return nil, bug.Errorf("%s: %w", g.Name, err)
+	}
+	for _, a := range held {
+		bin.at = append(bin.at, int(a.at))
+	}
+	return bin, nil
+}
+
+// lower turns a node into layers by the first form that takes it.
+func (b *builder) lower(n *ir.Node) string {
+	why := n.Op.Name + " has no form on the device"
+	for _, f := range forms {
+		if !f.is(n.Op) {
+			continue
+		}
+		had := len(b.layers)
+		if why = f.lower(b, n); why == "" {
+			return ""
+		}
+		b.layers = b.layers[:had]
+	}
+	return why
+}
+
+// bytes is about what weights and scales take.
+func (l *layer) bytes() float64 { return float64(len(l.kernel))*0.75 + float64(10*len(l.channels)) }
+
+// fuse gives the table of a layer to the one in front of it, where nothing else reads that one's result.
+func (b *builder) fuse() {
+	readers, writer := map[*area]int{}, map[*area]*layer{}
+	for _, l := range b.layers {
+		for _, m := range []*fmap{l.in, l.in2} {
+			if m != nil {
+				root, _ := m.area.root()
+				readers[root]++
+			}
+		}
+		root, _ := l.out.area.root()
+		if writer[root] = l; root != l.out.area {
+			writer[root] = nil
+		}
+	}
+	b.layers = slices.DeleteFunc(b.layers, func(l *layer) bool {
+		from := writer[l.in.area]
+		if l.table == nil || l.Kind != npu.Max || from == nil || from.table != nil || l.in.area.region != working ||
+			readers[l.in.area] != 1 || len(l.in.area.maps) != 1 || l.in.Signed != l.out.Signed || l.zeros[2] != 0 {
+			return false
+		}
+		from.table, from.out = l.table, l.out
+		root, _ := l.out.area.root()
+		writer[root] = nil
+		return true
+	})
+}
+
+// write packs constants and writes the stream.
+func (bin *binary) write(b *builder) error {
+	w := npu.NewWriter(b.cfg)
+	seen := map[*area]bool{}
+	for _, l := range b.layers {
+		for _, m := range []*fmap{l.in, l.in2} {
+			if m != nil && m.area.data != nil && !seen[m.area] {
+				m.area.at, seen[m.area] = bin.constant(m.area.data), true
+			}
+		}
+	}
+	t := &tables{cfg: b.cfg, bin: bin}
+	for _, l := range b.layers {
+		l.place()
+		if l.kernel != nil {
+			bin.pack(b.cfg, l)
+		}
+		if err := t.load(w, l); err != nil {
+			return err
+		}
+		if err := w.Add(&l.Op); err != nil {
+			return fmt.Errorf("%s: %w", l.Name(), err)
+		}
+	}
+	bin.actions = w.Bytes()
+	return nil
+}
+
+// constant appends data and says where it lies; equal data lie there once.
+func (bin *binary) constant(data []byte) int64 {
+	for at := 0; len(data) <= 1024 && at+len(data) <= len(bin.data); at += align {
+		if bytes.Equal(bin.data[at:][:len(data)], data) {
+			return int64(at)
+		}
+	}
+	at := len(bin.data)
+	bin.data = append(bin.data, data...)
+	for len(bin.data)%align != 0 {
+		bin.data = append(bin.data, 0)
+	}
+	return int64(at)
+}
+
+// pack stores weights and scales of a layer.
+func (bin *binary) pack(c *npu.Config, l *layer) {
+	weights, scales := l.Pack(c, l.kernel), npu.PackScales(c, l.channels)
+	for i := range weights {
+		l.Weights[i] = npu.Range{Region: constants, From: bin.constant(weights[i]), Bytes: int64(len(weights[i]))}
+		l.Scales[i] = npu.Range{Region: constants, From: bin.constant(scales[i]), Bytes: int64(len(scales[i]))}
+		bin.weights += len(weights[i]) + len(scales[i])
+	}
+}
+
+// tables are those in the shared memory.
+type tables struct {
+	cfg  *npu.Config
+	bin  *binary
+	slot [8][]byte
+	next int
+}
+
+// load brings a layer's table into the shared memory where it is not there.
+func (t *tables) load(w *npu.Writer, l *layer) error {
+	if l.table == nil {
+		if t.cfg.SharesTables() {
+			clear(t.slot[:])
+		}
+		return nil
+	}
+	n := len(l.table) / 256
+	for i := 0; i < len(t.slot); i += n {
+		if bytes.Equal(t.slot[i], l.table) {
+			l.Through(i)
+			return nil
+		}
+	}
+	at := t.next / n * n % len(t.slot)
+	t.next = at + n
+	clear(t.slot[at:][:n])
+	t.slot[at] = l.table
+	l.Through(at)
+	size := int64(len(l.table))
+	return w.Add(&npu.Op{Kind: npu.Transfer, From: npu.Range{Region: constants, From: t.bin.constant(l.table),
+		Bytes: size}, To: t.cfg.TableAt(at, size)})
+}

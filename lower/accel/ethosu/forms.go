@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// form is how operators become layers. lower says what is missing; then no layer of the node is used.
+type form struct {
+	doc   string
+	is    func(d *ir.OpDef) bool
+	lower func(b *builder, n *ir.Node) string
+}
+
+func only(list ...*ir.OpDef) func(d *ir.OpDef) bool {
+	return func(d *ir.OpDef) bool { return slices.Contains(list, d) }
+}
+
+var tableOps = kernel.TableOps()
+
+// forms are tried in turn; the reason of the last one that is for the operator stands.
+var forms = []form{
+	{"sums of products with constant weights, scaled by channel", only(op.Conv), (*builder).conv},
+	{"greatest elements and means of windows", func(d *ir.OpDef) bool {
+		return d.Window.Pools() && d.Spread != ir.AnySpread
+	}, (*builder).pool},
+	{"functions of one value by a table", func(d *ir.OpDef) bool { return slices.Contains(tableOps, d) },
+		(*builder).lookup},
+	{"sums, differences, products, minima and maxima of two values, where every pair of values gives the model's " +
+		"number", func(d *ir.OpDef) bool {
+		return slices.Contains(tableOps, d) && max(d.MinIn, d.MaxIn, -2*d.MaxIn) > 1
+	}, (*builder).pair},
+	{"copies of elements, and other names for the same bytes", func(d *ir.OpDef) bool { return d.Quant == ir.QMove },
+		(*builder).move},
+}
+
+// conv is a convolution of one group, or of a group for each channel.
+func (b *builder) conv(n *ir.Node) string {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return err.Error()
+	}
+	l := plain(npu.Conv, b.of(n.In[0]), b.of(n.Out[0]))
+	if why := l.windows(n, g); why != "" {
+		return why
+	}
+	filter, why := l.scale(n, g.COut)
+	if why != "" {
+		return why
+	}
+	w := n.In[1].Const.Transpose([]int{0, 2, 3, 1})
+	each, first := w.Len()/g.COut, int64(0)
+	if n.In[1].Type.DType == tensor.U8 {
+		first = 128
+	}
+	l.kernel = make([]int16, w.Len())
+	for i := range l.kernel {
+		l.kernel[i] = int16(w.Int(i) - first + int64(filter[i/each%len(filter)]))
+	}
+	b.add(l)
+	return ""
+}
+
+// windows fills in what a convolution reads.
+func (l *layer) windows(n *ir.Node, g *op.ConvGeom) string {
+	if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
+		return "weights or bias are computed at run time, want constants"
+	}
+	deep := g.Group > 1 && g.Group == g.CIn && g.COut == g.CIn
+	if g.Group > 1 && !deep {
+		return fmt.Sprintf("%d groups of %d channels in and %d out, want one group, or one for each channel", g.Group,
+			g.CIn, g.COut)
+	}
+	if deep {
+		l.Kind = npu.Depthwise
+	}
+	return l.slides(g.N, g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
+}
+
+// scale fills in what becomes of sums, and gives minus the zero points of the weights.
+func (l *layer) scale(n *ir.Node, channels int) (filter []int32, why string) {
+	if p, why := op.Conv16Params(n); why == "" {
+		l.AccFormat, l.Rounding, l.Low, l.High = 1, npu.HalfUp, int64(p.ActMin), int64(p.ActMax)
+		return p.FilterOff, l.channel(n, channels, func(c int) (uint32, int32) {
+			return uint32(fixp.ReduceMultiplier(p.Mult[c])), 15 - p.Shift[c]
+		})
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, why
+	}
+	shift := l.out.Zero - int64(p.OutOff)
+	l.zeros = [3]int64{l.in.Zero, 0, l.out.Zero}
+	if l.Low, l.High = int64(p.ActMin)+shift, int64(p.ActMax)+shift; p.Rounding == fixp.SingleRounding {
+		l.Rounding = npu.HalfUp
+	}
+	return p.FilterOff, l.channel(n, channels, func(c int) (uint32, int32) {
+		return uint32(p.Mult[c]), 31 - p.Shift[c]
+	})
+}
+
+// channel fills in bias, scale and shift of every channel.
+func (l *layer) channel(n *ir.Node, channels int, scale func(c int) (uint32, int32)) string {
+	for c := range channels {
+		x := npu.Channel{}
+		if v := n.Input(2); v != nil {
+			x.Bias = v.Const.Int(c % v.Const.Len())
+		}
+		s, shift := scale(c)
+		if x.Scale, x.Shift = s, int(shift); shift < 0 || shift > 63 || x.Bias != x.Bias<<24>>24 {
+			return fmt.Sprintf("channel %d has bias %d and shift %d, want 40 bits and 0 to 63", c, x.Bias, shift)
+		}
+		l.channels = append(l.channels, x)
+	}
+	l.PerChannel = true
+	return ""
+}
+
+const (
+	mostStride   = 3
+	mostDilation = 2
+	mostRows     = 64
+	mostTaps     = 64 * 64
+)
+
+// slides fills in the windows.
+func (l *layer) slides(batch int, in, out, kernel, strides, dilations, pad []int) string {
+	if len(in) != 2 || batch != 1 {
+		return fmt.Sprintf("windows in %d dimensions of a batch of %d, want 2 of 1", len(in), batch)
+	}
+	for i := range in {
+		if strides[i] > mostStride || dilations[i] > mostDilation {
+			return fmt.Sprintf("windows with strides %v and dilations %v, want at most %d and %d", strides, dilations,
+				mostStride, mostDilation)
+		}
+	}
+	reach := (kernel[0]-1)*dilations[0] + 1
+	if reach > mostRows || reach*((kernel[1]-1)*dilations[1]+1) > mostTaps {
+		return fmt.Sprintf("windows of %v elements, want at most %d rows and %d elements", kernel, mostRows, mostTaps)
+	}
+	behind := func(i int) int {
+		return max(0, (out[i]-1)*strides[i]+(kernel[i]-1)*dilations[i]+1-pad[i]-in[i])
+	}
+	l.Window = npu.Window{H: kernel[0], W: kernel[1], StrideY: strides[0], StrideX: strides[1],
+		DilateY: dilations[0], DilateX: dilations[1], Top: pad[0], Left: pad[1], Bottom: behind(0), Right: behind(1),
+		Split: 8}
+	for i := range in {
+		if (out[i]-1)*strides[i]+(kernel[i]-1)*dilations[i] < pad[i] {
+			return "windows see nothing but padding, want an element of the input"
+		}
+	}
+	if max(pad[0], pad[1]) > 127 || max(l.Window.Bottom, l.Window.Right) > 255 {
+		return fmt.Sprintf("windows with %v elements of padding in front, want at most 127", pad)
+	}
+	return ""
+}
+
+// pool is the greatest element or the mean of windows.
+func (b *builder) pool(n *ir.Node) string {
+	g, err := op.PoolGeometry(n)
+	if err != nil {
+		return err.Error()
+	}
+	low, high, why := op.PoolQuantClamp(n)
+	if why != "" {
+		return why
+	}
+	if len(n.Out) > 1 {
+		return "the places of the greatest elements are asked for, want the elements only"
+	}
+	l := plain(npu.Max, b.of(n.In[0]), b.of(n.Out[0]))
+	if why := l.slides(g.N, g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin); why != "" {
+		return why
+	}
+	if slices.Max(g.Dilations) > 1 {
+		return fmt.Sprintf("pooling with dilations %v, want 1", g.Dilations)
+	}
+	first := limit(l.out, false) - limit(&fmap{FeatureMap: npu.FeatureMap{Bits: l.out.Bits, Signed: true}}, false)
+	l.Low, l.High = int64(low)+first, int64(high)+first
+	if n.Op.Spread == ir.Averages {
+		if why := l.average(g, first); why != "" {
+			return why
+		}
+	}
+	b.add(l)
+	return ""
+}
+
+// average gives means by one scale where every sum has the right one, or with a divisor for each window.
+func (l *layer) average(g *op.PoolGeom, zero int64) string {
+	l.Kind, l.PerChannel = npu.Average, true
+	l.zeros = [3]int64{zero, 0, zero}
+	if k := &l.Window; max(k.H, k.W) <= 8 {
+		return ""
+	} else if k.Top+k.Left+k.Bottom+k.Right > 0 {
+		return fmt.Sprintf("means of windows of %v elements with padding, want at most 8×8", g.Kernel)
+	}
+	l.PerChannel = false
+	taps := int64(g.Taps())
+	for l.Shift = 30; l.Shift < 46; l.Shift++ {
+		if l.Scale = uint32((int64(1)<<l.Shift + taps - 1) / taps); int64(l.Scale)*taps < int64(1)<<l.Shift {
+			continue
+		}
+		if l.divides(taps) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("means of %d elements have no scale that gives every one of them", taps)
+}
+
+// divides says that all sums of so many numbers have their mean, halves away from zero.
+func (l *layer) divides(taps int64) bool {
+	most := taps << (l.in.Bits - 1)
+	step := max(1, most>>16)
+	for v := -most; v <= most; v += step {
+		want := (v + taps/2) / taps
+		if v <= 0 {
+			want = (v - taps/2) / taps
+		}
+		if l.Op.Scaled(v) != want {
+			return false
+		}
+	}
+	return step == 1
+}
+
+// lookup is a table of 256 results.
+func (b *builder) lookup(n *ir.Node) string {
+	t, why := kernel.Table256(n)
+	if why != "" {
+		return why
+	}
+	k, _ := kernel.RunInput(n)
+	in, out := b.of(n.In[k]), b.of(n.Out[0])
+	l := plain(npu.Max, in, out)
+	// The table's entries are in the order of numbers, not of bit patterns.
+	if in.Signed {
+		t = append(slices.Clone(t[128:]), t[:128]...)
+	}
+	l.table = t
+	l.zeros[2] = limit(out, false) - limit(in, false)
+	l.over = true
+	b.add(l)
+	return ""
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package npu
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// deepUnit is what parts of a result's channels are a multiple of.
+const deepUnit = 16
+
+// Channel is what becomes of the sums of one channel: bias, scale, shift.
+type Channel struct {
+	Bias  int64
+	Scale uint32
+	Shift int
+}
+
+// Pack compresses the weights of an operation, [out][y][x][in], for every core, by its blocks.
+func (o *Op) Pack(c *Config, w []int16) [][]byte {
+	o.Cores = c.Cores
+	k, in := &o.Window, o.depth()
+	var out [][]byte
+	for core := range min(o.Cores, o.OFM.C) {
+		var list []int16
+		o.order(c, core).visit(func(oc, y, x, i int) {
+			v := int16(0)
+			if oc >= 0 {
+				v = w[((oc*o.Cores+core)*k.H+y)*k.W*in+x*in+i]
+			}
+			list = append(list, v)
+		})
+		out = append(out, EncodeWeights(list))
+	}
+	return out
+}
+
+// PackScales is biases and scales for every core.
+func PackScales(c *Config, channels []Channel) [][]byte {
+	var out [][]byte
+	for core := range min(c.Cores, len(channels)) {
+		var b []byte
+		for i := core; i < len(channels); i += c.Cores {
+			x := channels[i]
+			b = binary.LittleEndian.AppendUint64(b, uint64(x.Bias)&(1<<40-1)|uint64(x.Scale)<<40)
+			b = append(b, byte(x.Scale>>24), byte(x.Shift))
+		}
+		for len(b)%16 != 0 {
+			b = append(b, 0)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// sides are the smallest blocks for every number of blocks along a dimension.
+func sides(n, unit, most int) []int {
+	var out []int
+	for b := unit; b <= most; b += unit {
+		if k := cut(n, b); len(out) == 0 || k < cut(n, out[len(out)-1]) {
+			out = append(out, b)
+		}
+		if b >= n {
+			break
+		}
+	}
+	return out
+}
+
+// Choose gives an operation the blocks with which it takes the fewest cycles; false: none fits.
+func (o *Op) Choose(c *Config, weightBytes float64) bool {
+	best, found := *o, false
+	least := math.Inf(1)
+	orders := []bool{o.Window.PartFirst}
+	if o.Kind == Conv {
+		orders = []bool{false, true}
+	}
+	x := *o
+	x.Cores = c.Cores
+	for _, h := range sides(o.OFM.H, c.Unit.H, blockMost.H) {
+		for _, w := range sides(o.OFM.W, c.Unit.W, blockMost.W) {
+			for d := c.Unit.C; d <= blockMost.C; d += c.Unit.C {
+				if d < o.OFM.C && d%deepUnit != 0 {
+					continue
+				}
+				for _, part := range orders {
+					x.Block, x.Window.PartFirst = Block{h, w, d}, part
+					if !x.arrange(c) {
+						continue
+					}
+					e, _ := c.estimate(&group{Op: &x, parts: 1, weightBytes: weightBytes}, 0)
+					if e.Cycles < least {
+						best, least, found = x, e.Cycles, true
+					}
+				}
+				if d >= o.OFM.C {
+					break
+				}
+			}
+		}
+	}
+	*o = best
+	return found
+}
+
+// arrange divides the shared memory for the operation's blocks.
+func (o *Op) arrange(c *Config) bool {
+	l := o.layout(c)
+	o.IB2 = outBanks + l.in
+	o.IBEnd = o.IB2 + l.second
+	if o.ABStart = l.last - l.acc; o.Kind == Elementwise {
+		o.ABStart = l.last
+	}
+	return l.check(o, c) == nil
+}

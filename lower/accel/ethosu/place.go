@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/schedule/plan"
+)
+
+// places is what the planner gets: a value for every area in the working memory, and one for every result there.
+type places struct {
+	values           []plan.Value
+	areas            []*area // of values; nil: it is a part of one
+	index            map[*area]int
+	readers, writers map[*area][]int
+}
+
+// value is the number of an area.
+func (p *places) value(a *area) int {
+	i, ok := p.index[a]
+	if !ok {
+		i = len(p.values)
+		p.index[a], p.areas = i, append(p.areas, a)
+		p.values = append(p.values, plan.Value{Name: fmt.Sprint(i), Bytes: a.bytes, AliasOf: -1})
+	}
+	return i
+}
+
+// node is a layer: it comes behind those that write what it reads, and behind those that read what it writes.
+func (p *places) node(i int, l *layer) plan.Node {
+	n := plan.Node{Name: fmt.Sprint(i)}
+	for _, m := range []*fmap{l.in, l.in2} {
+		if m == nil {
+			continue
+		}
+		root, _ := m.area.root()
+		n.After = append(n.After, p.writers[root]...)
+		if p.readers[root] = append(p.readers[root], i); root.region == working {
+			n.In = append(n.In, p.value(root))
+		}
+	}
+	root, at := l.out.area.root()
+	n.After = append(n.After, p.readers[root]...)
+	n.After = slices.DeleteFunc(n.After, func(k int) bool { return k == i })
+	slices.Sort(n.After)
+	n.After = slices.Compact(n.After)
+	if p.writers[root] = append(p.writers[root], i); root.region != working {
+		return n
+	}
+	within := p.value(root)
+	n.Out = []int{len(p.values)}
+	p.values = append(p.values, plan.Value{Name: fmt.Sprint("result", i), Bytes: l.out.span(), AliasOf: within,
+		Delta: at + l.out.from})
+	p.areas = append(p.areas, nil)
+	for _, v := range n.In {
+		if l.over && l.in.span() == l.out.span() && v != within {
+			n.Overlap = append(n.Overlap, plan.Overlap{Out: n.Out[0], In: v, Exact: true})
+		}
+	}
+	return n
+}
+
+// plan orders the layers and places what lies in the working memory. held are the areas of inputs and results.
+func (bin *binary) plan(b *builder, held []*area, inputs int) {
+	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
+	for i, a := range held {
+		if a.region == working {
+			v := &p.values[p.value(a)]
+			v.Input, v.Output = v.Input || i < inputs, v.Output || i >= inputs
+		}
+	}
+	nodes := make([]plan.Node, len(b.layers))
+	for i, l := range b.layers {
+		nodes[i] = p.node(i, l)
+	}
+	order, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
+	for i, a := range p.areas {
+		if a != nil {
+			a.at = r.Offsets[i]
+		}
+	}
+	bin.working = int(r.Total)
+	layers := make([]*layer, len(order))
+	for i, k := range order {
+		layers[i] = b.layers[k]
+	}
+	b.layers = layers
+}

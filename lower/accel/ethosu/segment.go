@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+)
+
+// refused is why a configuration does not compute a node.
+func refused(c *npu.Config, n *ir.Node) string {
+	for _, v := range append(append([]*ir.Value{}, n.In...), n.Out...) {
+		if v == nil || v.Const != nil {
+			continue
+		}
+		t := v.Type
+		switch {
+		case t.Rank() > 4 || t.Elems() == 0:
+			return v.Name + " is " + t.String() + ", want elements in at most four dimensions"
+		case t.Quant == nil || t.Quant.PerAxis():
+			return v.Name + " is " + t.String() + ", want integers with one scale"
+		}
+		if h, w, c := dims(t); max(h, w, c) > mostSide {
+			return v.Name + " is " + t.String() + ", want at most 65536 elements along a dimension"
+		}
+	}
+	if n.Op.View == ir.Reshaped && n.In[0].IsInput() {
+		return "another name for an input of the model, which takes no work"
+	}
+	return newBuilder(c).lower(n)
+}
+
+const mostSide = 1 << 16
+
+// operands are the values of a segment in the order of the regions.
+func operands(n *ir.Node) []*ir.Value { return append(append([]*ir.Value{}, n.In...), n.Out...) }
+
+// check runs a stream without arithmetic: an error is a fault of this compiler.
+func (b *binary) check(n *ir.Node, s *npu.Stream) error {
+	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
+	for i, v := range operands(n) {
+		data := make([]byte, v.Type.Bytes())
+		switch r := b.regions[i]; {
+		case r == working && i < len(n.In):
+			if err := regions[r].Put(b.at[i], data); err != nil {
+				return err
+			}
+		case r == working:
+		case i < len(n.In):
+			regions[r] = npu.Constant(data)
+		default:
+			regions[r] = npu.Scratch(len(data))
+		}
+	}
+	return s.Check(regions, nil)
+}
+
+// invoke is the call of the driver.
+func (b *binary) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
+	c := &invocation{program: &call.Image{Ext: "stream", Data: b.actions}, bytes: len(b.actions), scratch: b.working,
+		takes: takes}
+	scratch := call.Scratch{CType: "uint8_t"}
+	c.region(constants, blob("weights", b.data), call.Null{}, len(b.data))
+	c.region(working, scratch, scratch, b.working)
+	for i, v := range operands(n) {
+		in, out := call.In{I: i, CType: "uint8_t"}, call.Out{I: i - len(n.In), CType: "uint8_t"}
+		r := b.regions[i]
+		switch {
+		case r == working && i < len(n.In):
+			c.in = append(c.in, part(call.In{I: i, CType: "void"}, v.Type, r, b.at[i]))
+			continue
+		case r == working:
+			c.out = append(c.out, part(call.Out{I: out.I, CType: "void"}, v.Type, r, b.at[i]))
+			continue
+		}
+		if i < len(n.In) {
+			c.region(r, in, call.Null{}, v.Type.Bytes())
+		} else {
+			c.region(r, out, out, v.Type.Bytes())
+		}
+	}
+	return c.lowered()
+}
