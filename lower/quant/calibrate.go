@@ -39,7 +39,7 @@ type Tried struct {
 func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 	defer fail.Catch(&err)
 	n := len(opt.Samples)
-	opt.memory = &memories{}
+	opt.memory, opt.front = &memories{}, opt.floatFronts(g)
 	plain := opt.untried()
 	if opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil {
 		return taken(g, opt)

@@ -3,11 +3,9 @@
 package quant
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -49,6 +47,18 @@ func (c *calibrator) frontEnd() {
 	}
 	c.angles()
 	c.logarithms()
+	c.firstLayers()
+}
+
+// firstLayers finds what stays float before these.
+func (c *calibrator) firstLayers() {
+	float := c.opt.front
+	if float == nil {
+		float = c.opt.floatFronts(c.g)
+	}
+	for _, n := range c.g.Nodes {
+		c.front[n] = c.front[n] || float[n.ID]
+	}
 }
 
 // leastLog is the signal-to-noise ratio in dB that a Log of integer inputs has to have.
@@ -62,62 +72,12 @@ func (c *calibrator) logarithms() {
 		if n.Op != op.Get("", "Log") || c.front[n] || !ofPositions(n.In[0], made) {
 			continue
 		}
-		if db, err := c.ofIntegerInputs(n, made); err == nil && !(db >= leastLog) {
+		if db, err := emptyRegion(c.g, &c.opt).ofIntegers(n, made, nil, mostLooked); err == nil && !(db >= leastLog) {
 			for m := range made {
 				c.front[m] = true
 			}
 		}
 	}
-}
-
-// ofIntegerInputs is the signal-to-noise ratio of a node's result where the inputs that it is made
-// of are quantised.
-func (c *calibrator) ofIntegerInputs(n *ir.Node, made map[*ir.Node]bool) (db float64, err error) {
-	defer fail.Catch(&err)
-	only := map[*ir.Node]bool{}
-	for _, m := range c.g.Nodes {
-		only[m] = made[m]
-	}
-	types := make([]ir.Type, len(c.g.In))
-	for i, v := range c.g.In {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, s := range c.opt.Samples {
-			for _, x := range s[i].Floats() {
-				lo, hi = min(lo, x), max(hi, x)
-			}
-		}
-		if types[i] = v.Type.WithQuant(tensor.I8, affineOf(lo, hi).quant()); emptyRegion(c.g,
-			&c.opt).data(n) == tensor.I16 {
-			types[i] = v.Type.WithQuant(tensor.I16, symmetric16(lo, hi).quant())
-		}
-	}
-	e := evaluatorOf(c.g, nil, only, nil)
-	result := func(in Sample) (y []float64) {
-		fail.Must(e.run(in, func(v *ir.Value, d *tensor.Dense) {
-			if v == n.Out[0] {
-				y = d.Floats()
-			}
-		}))
-		return y
-	}
-	var want, got []float64
-	for _, s := range c.opt.Samples[:min(len(c.opt.Samples), mostLooked)] {
-		coarse := slices.Clone(s)
-		for i, d := range s {
-			if d.DType == tensor.F32 {
-				coarse[i] = ir.Dequantise(ir.QuantiseEven(d, types[i]), types[i].Quant).Cast(tensor.F32)
-			}
-		}
-		want, got = append(want, result(s)...), append(got, result(coarse)...)
-	}
-	mean, signal, noise := 0.0, 0.0, 0.0
-	for _, x := range want {
-		mean += x / float64(len(want))
-	}
-	for i, x := range want {
-		signal, noise = signal+(x-mean)*(x-mean), noise+(x-got[i])*(x-got[i])
-	}
-	return 10 * math.Log10(signal/noise), nil
 }
 
 // angles finds Sin and Cos of positions, and what makes angles of these: nothing but factors,

@@ -27,23 +27,26 @@ const mostNoise = 2
 const mostTraced = 1 << 22
 
 // trail says of every element of a value which element of a source it is, times a gain, plus
-// a shift.
+// a shift; behind an operator that computes with all elements of a channel, one of these.
 type trail struct {
-	from        []int // counted over all sources
+	from        []int // counted over all sources; -1: of none
 	gain, shift []float64
+	share       []float64 // of a number that is added to all elements of the channel, what is added to this
 }
 
 // source is a value that a region begins with: an input of the graph, or what is joined with one.
 type source struct {
-	v    *ir.Value
-	at   int // number of its first element
-	axis int
+	v     *ir.Value
+	at    int // number of its first element
+	axis  int
+	first int // number of its first channel, where axes are known
 	// by index along the axis: what is made of it, its range, and what becomes of that: divided
 	// by div, after sub was taken away
 	gain, shift, lo, hi []float64
 	sub, div            []float64
 	wide                float64 // the range of all channels together, with zero
 	fixed, padded       bool    // a reader takes no factor, or no shift
+	free                []bool  // no reader sees what is taken away from a channel
 }
 
 // cut is where a region ends: at operand i of n, or at an output (n is nil).
@@ -65,6 +68,8 @@ type region struct {
 	cuts    []cut
 	clipped map[*ir.Node]*ir.Node // a node and, with its bounds apart, the Clip that gives the same
 	total   int
+	through bool                   // axes are known, and operators that keep channels apart are followed
+	kepts   map[*ir.Node][]float64 // these, with factors of their weights
 }
 
 // ScaleBorders puts a ChannelAffine behind inputs of which one scale for all channels would
@@ -78,34 +83,57 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 		return nil
 	}
 	fail.Check(checkSamples(g.In, opt.Samples))
-	r := newRegion(g, &opt)
-	if fail.Check(r.trace()); len(r.cuts) > 0 {
-		ranges := fail.Must(r.ranges())
-		for _, part := range r.parts() {
-			if r.plan(part, ranges) && r.loses(part) {
-				fail.Check(r.rewrite(part))
+	var ranges map[*ir.Value][]extent
+	for _, through := range []bool{true, false} {
+		r := newRegion(g, &opt)
+		if ranges == nil {
+			ranges = fail.Must(r.ranges())
+		}
+		if through && !r.alongUnits(ranges) {
+			continue
+		}
+		fail.Check(r.scale(ranges))
+	}
+	fail.Check(scaleFronts(g, &opt))
+	return scaleOutputs(g, &opt)
+}
+
+// scale follows the elements of the sources, and rewrites what loses.
+func (r *region) scale(ranges map[*ir.Value][]extent) error {
+	if err := r.trace(); err != nil {
+		return err
+	}
+	for _, part := range r.parts() {
+		if (!r.through || len(r.kepts) > 0) && r.plan(part, ranges) && r.loses(part) {
+			if err := r.rewrite(part); err != nil {
+				return err
 			}
 		}
 	}
 	r.join()
-	return scaleOutputs(g, &opt)
+	return nil
 }
 
 func newRegion(g *ir.Graph, opt *Options) *region {
 	r := emptyRegion(g, opt)
 	for i, v := range g.In {
 		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.In == i })
-		if v.Type.DType == tensor.F32 && !state && len(v.Uses()) > 0 && !op.AsksForNaN(v) {
+		if v.Type.DType == tensor.F32 && !state && len(v.Uses()) > 0 && !evened(v) && !op.AsksForNaN(v) {
 			r.begin(v)
 		}
 	}
 	for _, n := range g.Nodes {
 		if len(n.Out) == 1 && n.Out[0].Type.DType == tensor.F32 && slices.ContainsFunc(n.In, varies) &&
-			(ofIntegers(n.Out[0]) || imputes(n)) {
+			(ofIntegers(n.Out[0]) || imputes(n)) && !evened(n.Out[0]) {
 			r.begin(n.Out[0])
 		}
 	}
 	return r
+}
+
+// evened reports a value that has a ChannelAffine already.
+func evened(v *ir.Value) bool {
+	return slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node.Op == op.ChannelAffine })
 }
 
 // begin makes a value a source, unless it is too large or has no dimension.
@@ -115,7 +143,7 @@ func (r *region) begin(v *ir.Value) bool {
 		return false
 	}
 	s := &source{v: v, at: r.total}
-	t := &trail{make([]int, n), filled(n, 1), make([]float64, n)}
+	t := &trail{make([]int, n), filled(n, 1), make([]float64, n), filled(n, 1)}
 	for i := range t.from {
 		t.from[i] = s.at + i
 	}
@@ -143,10 +171,7 @@ func (r *region) trace() error {
 				return err
 			}
 		}
-		done, err := r.moved(n)
-		if !done && err == nil {
-			done, err = r.scaled(n)
-		}
+		done, err := r.follows(n)
 		if err != nil {
 			return err
 		}
@@ -166,6 +191,16 @@ func (r *region) trace() error {
 		}
 	}
 	return nil
+}
+
+// follows notes what a node's results are made of, where that can be told.
+func (r *region) follows(n *ir.Node) (done bool, err error) {
+	for _, follow := range []func(*ir.Node) (bool, error){r.moved, r.scaled, r.kept} {
+		if done, err = follow(n); done || err != nil {
+			break
+		}
+	}
+	return done, err
 }
 
 // apart writes n as one without bounds and a Clip: a region ends between them. It gives the node to follow.
@@ -223,7 +258,7 @@ func (r *region) moved(n *ir.Node) (bool, error) {
 		for k := range d.Len() {
 			f := int(d.Float(k))
 			t.from, t.gain = append(t.from, all.from[f]), append(t.gain, all.gain[f])
-			t.shift = append(t.shift, all.shift[f])
+			t.shift, t.share = append(t.shift, all.shift[f]), append(t.share, all.share[f])
 		}
 		r.trails[n.Out[i]] = t
 	}
@@ -251,7 +286,7 @@ func (r *region) numbered(n *ir.Node) (in []*tensor.Dense, all *trail) {
 			}
 			in[i] = tensor.Of(v.Type.Shape, numbers)
 			all.from, all.gain = append(all.from, t.from...), append(all.gain, t.gain...)
-			all.shift = append(all.shift, t.shift...)
+			all.shift, all.share = append(all.shift, t.shift...), append(all.share, t.share...)
 		}
 	}
 	return in, all
@@ -284,7 +319,7 @@ func (r *region) scaled(n *ir.Node) (bool, error) {
 		}
 	}
 	was := r.trails[n.In[at]]
-	t := &trail{from: was.from}
+	t := &trail{from: was.from, share: was.share}
 	for i := range was.from {
 		gain, shift, ok := line(y, i)
 		if !ok {
@@ -335,10 +370,14 @@ func line(y [][]float64, i int) (gain, shift float64, ok bool) {
 type extent struct{ lo, hi float64 }
 
 // ranges are those of the elements of all sources.
-func (r *region) ranges() ([]extent, error) {
-	out := make([]extent, r.total)
-	for i := range out {
-		out[i] = extent{math.Inf(1), math.Inf(-1)}
+func (r *region) ranges() (map[*ir.Value][]extent, error) {
+	all := make([]extent, r.total)
+	for i := range all {
+		all[i] = extent{math.Inf(1), math.Inf(-1)}
+	}
+	out := map[*ir.Value][]extent{}
+	for _, s := range r.sources {
+		out[s.v] = all[s.at:][:s.v.Type.Elems()]
 	}
 	note := func(v *ir.Value, d *tensor.Dense) {
 		s := r.index[v]
@@ -347,7 +386,7 @@ func (r *region) ranges() ([]extent, error) {
 		}
 		for i, x := range tensor.As[float32](d) {
 			if x-x == 0 { // NaN may stand for what is missing
-				e := &out[s.at+i]
+				e := &all[s.at+i]
 				e.lo, e.hi = min(e.lo, float64(x)), max(e.hi, float64(x))
 			}
 		}
@@ -365,9 +404,9 @@ func (r *region) ranges() ([]extent, error) {
 			}
 		}
 	}
-	for i, e := range out {
+	for i, e := range all {
 		if e.lo > e.hi {
-			out[i] = extent{}
+			all[i] = extent{}
 		}
 	}
 	return out, nil

@@ -60,11 +60,11 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
 	if !r.begin(n.Out[0]) {
 		return nil
 	}
+	y := r.sources[0]
+	y.axis, r.through = ir.AttrsOf[op.AxisAttr](n).Axis, true
 	if err := r.trace(); err != nil {
 		return err
 	}
-	y := r.sources[0]
-	y.axis = ir.AttrsOf[op.AxisAttr](n).Axis
 	for _, cut := range r.cuts {
 		w := r.weights(cut)
 		rule, ok := c.rules[cut.n]
@@ -73,8 +73,8 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
 		}
 		t, off := r.trails[cut.v], make([]float64, w.count)
 		for e, f := range t.from {
-			if r.of(f) == y {
-				off[w.channel(e)] = t.gain[e] * delta[y.channel(f)]
+			if f >= 0 {
+				off[w.channel(e)] = t.gain[e] * t.share[e] * delta[y.channel(f)]
 			}
 		}
 		add := make([]float64, w.outs)

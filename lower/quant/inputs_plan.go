@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -23,8 +24,14 @@ func (r *region) parts() []*component {
 		of[s] = &component{sources: []*source{s}}
 	}
 	for _, c := range r.cuts {
-		p := of[r.of(r.trails[c.v].from[0])]
+		var p *component
 		for _, f := range r.trails[c.v].from {
+			if f < 0 {
+				continue
+			}
+			if p == nil {
+				p = of[r.of(f)]
+			}
 			if o := of[r.of(f)]; o != p {
 				p.sources, p.cuts = append(p.sources, o.sources...), append(p.cuts, o.cuts...)
 				for _, s := range o.sources {
@@ -32,7 +39,9 @@ func (r *region) parts() []*component {
 				}
 			}
 		}
-		p.cuts = append(p.cuts, c)
+		if p != nil {
+			p.cuts = append(p.cuts, c)
+		}
 	}
 	var out []*component
 	for _, s := range r.sources {
@@ -45,11 +54,15 @@ func (r *region) parts() []*component {
 
 // plan finds the axis of every source of a component, along which its channels lie; false where
 // there is none.
-func (r *region) plan(p *component, ranges []extent) bool {
+func (r *region) plan(p *component, ranges map[*ir.Value][]extent) bool {
 	for _, s := range p.sources {
 		var best *source
-		for _, a := range axesBySize(s.v.Type.Shape) {
-			t := &source{v: s.v, at: s.at, axis: a}
+		axes := axesBySize(s.v.Type.Shape)
+		if r.through {
+			axes = []int{s.axis}
+		}
+		for _, a := range axes {
+			t := &source{v: s.v, at: s.at, axis: a, first: s.first}
 			if r.along(t, p, ranges) && (best == nil || !t.fixed && t.octaves() < best.octaves()-1.5) {
 				best = t
 			}
@@ -60,6 +73,31 @@ func (r *region) plan(p *component, ranges []extent) bool {
 		*s = *best
 	}
 	return true
+}
+
+// alongUnits gives every source the axis along which its ranges differ most; false where they are alike.
+func (r *region) alongUnits(ranges map[*ir.Value][]extent) (differ bool) {
+	r.through = true
+	all := extent{}
+	for _, s := range r.sources {
+		var best *source
+		for _, a := range axesBySize(s.v.Type.Shape) {
+			t := &source{v: s.v, at: s.at, axis: a}
+			t.look(ranges[s.v])
+			t.gain = filled(len(t.lo), 1)
+			if best == nil || t.octaves() < best.octaves()-1.5 {
+				best = t
+			}
+		}
+		s.axis, s.lo, s.hi = best.axis, best.lo, best.hi
+		all.lo, all.hi = min(all.lo, slices.Min(s.lo)), max(all.hi, slices.Max(s.hi))
+	}
+	for _, s := range r.sources {
+		for c := range s.lo {
+			differ = differ || s.hi[c] > s.lo[c] && math.Pow((all.hi-all.lo)/(s.hi[c]-s.lo[c]), 2) > mostNoise
+		}
+	}
+	return differ
 }
 
 // axesBySize are the dimensions but that of a batch, small and late ones first.
@@ -84,19 +122,17 @@ func (s *source) octaves() float64 {
 
 // along fills in what becomes of the channels of s along its axis; false where elements of a
 // channel are treated differently, or one weight sees several channels.
-func (r *region) along(s *source, p *component, ranges []extent) bool {
+func (r *region) along(s *source, p *component, ranges map[*ir.Value][]extent) bool {
 	dim := s.v.Type.Shape[s.axis]
-	s.gain, s.shift = make([]float64, dim), make([]float64, dim)
-	s.lo, s.hi = filled(dim, math.Inf(1)), filled(dim, math.Inf(-1))
-	for i := range s.v.Type.Elems() {
-		e, c := ranges[s.at+i], s.channel(s.at+i)
-		s.lo[c], s.hi[c] = min(s.lo[c], e.lo), max(s.hi[c], e.hi)
-	}
+	s.gain, s.shift, s.free = make([]float64, dim), make([]float64, dim), make([]bool, dim)
+	s.look(ranges[s.v])
 	s.wide = max(slices.Max(s.hi), 0) - min(slices.Min(s.lo), 0)
 	seen := make([]bool, dim)
-	for _, c := range p.cuts {
-		if !r.alike(s, c, seen) {
-			return false
+	for _, free := range []bool{false, true} {
+		for _, c := range p.cuts {
+			if !r.alike(s, c, seen, free) {
+				return false
+			}
 		}
 	}
 	for c, ok := range seen {
@@ -107,20 +143,28 @@ func (r *region) along(s *source, p *component, ranges []extent) bool {
 	return true
 }
 
-// alike notes what a reader sees of the channels of s, seen those of which that is known; false
-// where it sees another thing.
-func (r *region) alike(s *source, c cut, seen []bool) bool {
+// look finds the ranges of the channels along the axis.
+func (s *source) look(ranges []extent) {
+	dim := s.v.Type.Shape[s.axis]
+	s.lo, s.hi = filled(dim, math.Inf(1)), filled(dim, math.Inf(-1))
+	for i, e := range ranges {
+		c := s.channel(s.at + i)
+		s.lo[c], s.hi[c] = min(s.lo[c], e.lo), max(s.hi[c], e.hi)
+	}
+}
+
+// alike notes what a reader sees of the channels of s, seen those of which that is known; with free
+// of the elements that offsets do not reach. False where it sees another thing.
+func (r *region) alike(s *source, c cut, seen []bool, free bool) bool {
 	t, w := r.trails[c.v], r.weights(c)
 	owner := map[int]int{}
 	for e, f := range t.from {
-		if f < s.at || f >= s.at+s.v.Type.Elems() {
+		if f < s.at || f >= s.at+s.v.Type.Elems() || (t.share[e] == 0) != free {
 			continue
 		}
 		ch := s.channel(f)
-		if !seen[ch] {
-			seen[ch], s.gain[ch], s.shift[ch] = true, t.gain[e], t.shift[e]
-		}
-		if !near(s.gain[ch], t.gain[e]) || !near(s.shift[ch], t.shift[e]) || t.gain[e] == 0 {
+		if s.note(ch, t, e, seen, free); t.gain[e] == 0 ||
+			!r.through && (!near(s.gain[ch], t.gain[e]) || !near(s.shift[ch], t.shift[e])) {
 			return false
 		}
 		if w == nil {
@@ -129,11 +173,24 @@ func (r *region) alike(s *source, c cut, seen []bool) bool {
 		}
 		s.padded = s.padded || w.padded
 		if k, ok := owner[w.channel(e)]; ok && k != ch {
-			return false
+			if s.fixed = true; !r.through {
+				return false
+			}
 		}
 		owner[w.channel(e)] = ch
 	}
 	return true
+}
+
+// note takes the first element that is seen of a channel for what the model makes of that.
+func (s *source) note(ch int, t *trail, e int, seen []bool, free bool) {
+	if seen[ch] {
+		return
+	}
+	seen[ch], s.gain[ch], s.free[ch] = true, t.gain[e], free
+	if !free {
+		s.shift[ch] = t.shift[e] / t.share[e]
+	}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
@@ -143,13 +200,13 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), mat
 func (s *source) even() {
 	dim := len(s.gain)
 	s.sub, s.div = make([]float64, dim), filled(dim, 1)
-	if s.fixed {
+	if s.fixed && !slices.Contains(s.free, true) {
 		return
 	}
 	widest := 0.0
 	for c := range s.div {
 		lo, hi := s.made(c)
-		if s.div[c] = max(math.Abs(lo), math.Abs(hi)); !s.padded {
+		if s.div[c] = max(math.Abs(lo), math.Abs(hi)); !s.padded || s.free[c] {
 			s.sub[c], s.div[c] = (lo+hi)/2, (hi-lo)/2
 		}
 		widest = max(widest, s.div[c])
@@ -235,6 +292,9 @@ func (r *region) noise(c cut) map[int]channelNoise {
 	t, w := r.trails[c.v], r.weights(c)
 	var whole, after extent // with zero
 	for _, f := range t.from {
+		if f < 0 {
+			continue
+		}
 		s := r.of(f)
 		ch := s.channel(f)
 		lo, hi := s.made(ch)
@@ -248,7 +308,7 @@ func (r *region) noise(c cut) map[int]channelNoise {
 		if w != nil {
 			k = w.channel(e)
 		}
-		if _, ok := noise[k]; ok {
+		if _, ok := noise[k]; ok || f < 0 {
 			continue
 		}
 		s := r.of(f)

@@ -96,14 +96,17 @@ func (r *region) rewrite(p *component) (err error) {
 		fail.Check(r.again(n, now))
 	}
 	for _, c := range p.cuts {
+		v := now[c.v]
+		factors, rests := r.becomes(r.trails[c.v])
 		if w := r.weights(c); w != nil {
-			fail.Check(r.takeUp(w, r.trails[c.v]))
+			factors, rests = r.takeUp(w, factors, rests)
 		}
+		v = fail.Must(r.restored(v, factors, rests))
 		if c.n == nil {
-			r.g.ReplaceOutput(c.v, now[c.v])
+			r.g.ReplaceOutput(c.v, v)
 			continue
 		}
-		r.g.SetInput(c.n, c.i, now[c.v])
+		r.g.SetInput(c.n, c.i, v)
 	}
 	r.g.RemoveDead()
 	return nil
@@ -140,6 +143,7 @@ func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) (*ir.V
 // again makes what a region's node gives of the new values: what multiplied and added is gone.
 func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
 	in, at := slices.Clone(n.In), -1
+	mul, kept := r.kepts[n]
 	for i, v := range in {
 		if now[v] != nil {
 			in[i], at = now[v], i
@@ -148,32 +152,76 @@ func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
 	switch {
 	case at < 0:
 		return nil
-	case n.Op.Quant != ir.QMove:
+	case n.Op.Quant != ir.QMove && !kept:
 		now[n.Out[0]] = in[at]
 		return nil
+	case kept && biased(n):
+		in = in[:2]
 	}
 	m, err := r.g.InsertBefore(n, n.Op, n.Name, n.Attrs, len(n.Out), in...)
 	if err != nil {
 		return err
 	}
 	m.Origin, m.Series = n.Origin, n.Series
+	if mul != nil {
+		r.rescale(&piece{layer: m, dim: len(mul)}, mul, nil)
+	}
 	for i, v := range m.Out {
 		now[n.Out[i]] = v
 	}
 	return nil
 }
 
-// takeUp multiplies the weights of a reader by what its operand was divided by, and adds to the
-// bias what was taken away.
-func (r *region) takeUp(w *inputWeights, t *trail) error {
-	div, sub := filled(w.count, 1), make([]float64, w.count)
-	shifts := false
+// becomes says what elements were, of what they are now: so many times that, plus a rest.
+func (r *region) becomes(t *trail) (factors, rests []float64) {
+	factors, rests = slices.Clone(t.gain), slices.Clone(t.shift)
 	for e, f := range t.from {
-		s, k := r.of(f), w.channel(e)
-		ch := s.channel(f)
-		div[k], sub[k] = s.div[ch], s.sub[ch]
-		shifts = shifts || sub[k] != 0
+		if f < 0 {
+			continue
+		}
+		s := r.of(f)
+		ch, ratio := s.channel(f), 1.0
+		if !near(t.gain[e], s.gain[ch]) {
+			ratio = t.gain[e] / s.gain[ch]
+		}
+		share := ratio * t.share[e]
+		factors[e], rests[e] = ratio*s.div[ch], share*s.sub[ch]
+		if !near(t.shift[e], share*s.shift[ch]) {
+			rests[e] += t.shift[e] - share*s.shift[ch]
+		}
 	}
+	return factors, rests
+}
+
+// takeUp multiplies the weights of a reader by factors of its operand, and adds to the bias what the
+// rests make. It gives what they cannot take: nil for all factors that are 1, for all rests that are 0.
+func (r *region) takeUp(w *inputWeights, factors, rests []float64) (_, _ []float64) {
+	div, sub := make([]float64, w.count), make([]float64, w.count)
+	for e, x := range factors {
+		k := w.channel(e)
+		if div[k] != 0 && !near(div[k], x) {
+			return factors, rests
+		}
+		div[k], sub[k] = x, rests[e]
+	}
+	for e, x := range rests {
+		if k := w.channel(e); w.padded && x != 0 || !near(sub[k], x) {
+			rests = slices.Clone(rests)
+			for e := range rests {
+				rests[e] /= factors[e]
+			}
+			clear(sub)
+			r.multiply(w, div, sub)
+			return nil, rests
+		}
+	}
+	r.multiply(w, div, sub)
+	return nil, nil
+}
+
+// multiply multiplies the weights of a reader by div for each of its input channels, and adds what sub
+// of these makes.
+func (r *region) multiply(w *inputWeights, div, sub []float64) {
 	d := tensor.New(tensor.F32, w.n.In[1].Type.Shape)
 	add := make([]float64, w.outs)
 	for o := range w.outs {
@@ -184,11 +232,51 @@ func (r *region) takeUp(w *inputWeights, t *trail) error {
 		})
 	}
 	r.g.SetInput(w.n, 1, r.g.AddConst(w.n.In[1].Name, d))
-	if !shifts {
-		return nil
+	if slices.ContainsFunc(sub, func(x float64) bool { return x != 0 }) {
+		w.addBias(r.g, add)
 	}
-	w.addBias(r.g, add)
-	return nil
+}
+
+// restored multiplies elements of v by factors and adds rests.
+func (r *region) restored(v *ir.Value, factors, rests []float64) (*ir.Value, error) {
+	for _, step := range []struct {
+		op      *ir.OpDef
+		by      []float64
+		neutral float64
+	}{{op.Mul, factors, 1}, {op.Add, rests, 0}} {
+		if !slices.ContainsFunc(step.by, func(x float64) bool { return x != step.neutral }) {
+			continue
+		}
+		by := narrowest(tensor.FromFloats(tensor.F32, v.Type.Shape, step.by))
+		name := v.Name + ".unit"
+		n, err := r.g.InsertBefore(r.g.Next(v.Def), step.op, name, nil, 1, v, r.g.AddConst(name, by))
+		if err != nil {
+			return nil, err
+		}
+		n.Origin, v = v.Def.Origin, n.Out[0]
+	}
+	return v, nil
+}
+
+// narrowest has one element of every dimension along which a tensor does not change.
+func narrowest(d *tensor.Dense) *tensor.Dense {
+	for axis := range d.Shape {
+		inner := tensor.Count(d.Shape[axis+1:])
+		shape := slices.Clone(d.Shape)
+		shape[axis] = 1
+		one, same := tensor.New(d.DType, shape), true
+		for i := range d.Len() {
+			k := i/inner/d.Shape[axis]*inner + i%inner
+			if i/inner%d.Shape[axis] == 0 {
+				one.SetFloat(k, d.Float(i))
+			}
+			same = same && d.Float(i) == one.Float(k)
+		}
+		if same {
+			d = one
+		}
+	}
+	return d
 }
 
 // addBias adds numbers to the biases of the output channels.

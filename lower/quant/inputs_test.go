@@ -36,6 +36,7 @@ type normalisation struct {
 	flat  bool                                  // [1, channels]
 	gru   bool                                  // a GRU reads it
 	one   bool                                  // a channel
+	real  bool                                  // it stays float
 }
 
 // along is a constant with a number for each channel, of shape [channels, 1, 1], or [channels].
@@ -294,46 +295,48 @@ func (s *sensor) right(t *testing.T, g *ir.Graph, in []quant.Sample, labels []in
 // range, are within two points of float in int8, and their inputs are int8.
 func TestMixedUnits(t *testing.T) {
 	for i, n := range normalisations {
-		t.Run(n.name, func(t *testing.T) {
-			seed := uint64(i + 1)
-			s := drawSensor(seed, n)
-			g := s.graph(t, seed)
-			draw := func(g *ir.Graph, n int) (in []quant.Sample, labels []int) {
-				for i := range n {
-					in, labels = append(in, s.inputs(g, s.sample(i%s.classes))), append(labels, i%s.classes)
-				}
-				return in, labels
-			}
-			in, labels := draw(g, 100)
-			features := lists.Map(in, func(x quant.Sample) []float64 { return irtest.Run(t, g, x)[0].Floats() })
-			s.readout = s.learn(features, labels)
-			g = s.graph(t, seed)
-			test, want := draw(g, 250)
-			float := s.right(t, g, test, want)
-
-			opt := quant.Options{Samples: in, BiasCorrection: true, Try: quant.Trial{Bias: true}}
-			p := g.Clone()
-			testenv.OK(t, quant.ScaleBorders(p, opt))
-			irtest.Verify(t, p)
-			for _, x := range test[:5] {
-				a, b := irtest.Run(t, g, x)[0], irtest.Run(t, p, x)[0]
-				for k := range a.Len() {
-					if d := math.Abs(a.Float(k) - b.Float(k)); d > 2e-3*(1+math.Abs(a.Float(k))) {
-						t.Fatalf("output %d is %g, was %g before inputs were scaled", k, b.Float(k), a.Float(k))
-					}
-				}
-			}
-			q, _, err := quant.Calibrate(p, opt)
-			testenv.OK(t, err)
-			testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
-			irtest.Verify(t, q)
-			for _, v := range q.In {
-				testenv.Check(t, v.Type.DType == tensor.I8, "input %s is %s, want int8", v.Name, v.Type)
-			}
-			got := s.right(t, q, test, want)
-			testenv.Check(t, !(float < 60) && !(got < float-2), "int8 gets %.1f %% right, float %.1f %%", got, float)
-		})
+		t.Run(n.name, func(t *testing.T) { mixedUnits(t, uint64(i+1), n) })
 	}
+}
+
+// mixedUnits holds a drawn network in int8 against float.
+func mixedUnits(t *testing.T, seed uint64, n normalisation) {
+	s := drawSensor(seed, n)
+	g := s.graph(t, seed)
+	draw := func(g *ir.Graph, n int) (in []quant.Sample, labels []int) {
+		for i := range n {
+			in, labels = append(in, s.inputs(g, s.sample(i%s.classes))), append(labels, i%s.classes)
+		}
+		return in, labels
+	}
+	in, labels := draw(g, 100)
+	features := lists.Map(in, func(x quant.Sample) []float64 { return irtest.Run(t, g, x)[0].Floats() })
+	s.readout = s.learn(features, labels)
+	g = s.graph(t, seed)
+	test, want := draw(g, 250)
+	float := s.right(t, g, test, want)
+
+	opt := quant.Options{Samples: in, BiasCorrection: true, Try: quant.Trial{Bias: true}}
+	p := g.Clone()
+	testenv.OK(t, quant.ScaleBorders(p, opt))
+	irtest.Verify(t, p)
+	for _, x := range test[:5] {
+		a, b := irtest.Run(t, g, x)[0], irtest.Run(t, p, x)[0]
+		for k := range a.Len() {
+			if d := math.Abs(a.Float(k) - b.Float(k)); d > 2e-3*(1+math.Abs(a.Float(k))) {
+				t.Fatalf("output %d is %g, was %g before inputs were scaled\n%s", k, b.Float(k), a.Float(k), p)
+			}
+		}
+	}
+	q, _, err := quant.Calibrate(p, opt)
+	testenv.OK(t, err)
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
+	irtest.Verify(t, q)
+	for _, v := range q.In {
+		testenv.Check(t, n.real || v.Type.DType == tensor.I8, "input %s is %s, want int8\n%s", v.Name, v.Type, p)
+	}
+	got := s.right(t, q, test, want)
+	testenv.Check(t, !(float < 60) && !(got < float-2), "int8 gets %.1f %% right, float %.1f %%\n%s", got, float, p)
 }
 
 // TestMissing: where a model puts numbers in the place of NaN, calibration data may hold it, with

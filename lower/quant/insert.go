@@ -38,7 +38,8 @@ type Options struct {
 	// measured.
 	Finish func(g *ir.Graph) error
 	seen   *seen
-	memory *memories // of all evaluations
+	front  map[int]bool // what floatFronts gave of all samples; nil: not asked yet
+	memory *memories    // of all evaluations
 	// Source names them in the report: the paths of files, or "synthetic".
 	Source string
 	// Bound: constants are bound at run time, and every training has the same program.

@@ -94,7 +94,7 @@ func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
 
 func emptyRegion(g *ir.Graph, opt *Options) *region {
 	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{},
-		clipped: map[*ir.Node]*ir.Node{}}
+		clipped: map[*ir.Node]*ir.Node{}, kepts: map[*ir.Node][]float64{}}
 }
 
 // back follows the elements of v from where they are made: what moves them, and with scaled what
