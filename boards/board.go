@@ -234,10 +234,6 @@ func (s *Spec) Why() []Origin { return append([]Origin(nil), s.why...) }
 // runs its code.
 func (s *Spec) IsChip() bool { return s.chip }
 
-// DualIssue reports a chip whose core starts two instructions in a cycle. Machines, on
-// which instructions are counted, keep the order with the fewest.
-func (s *Spec) DualIssue() bool { return s.chip && s.Pipeline.Issue > 1 }
-
 // HasMachine reports whether firmware for the board can be executed.
 func (s *Spec) HasMachine() bool { return s.Runner.Kind == "qemu" || s.Runner.Kind == "host" }
 

@@ -308,14 +308,19 @@ type Pipeline struct {
 	// Taken is what a taken branch adds: to an address in the instruction (branch),
 	// of BL (call), to one in a register (jump), to one from memory (pop).
 	Taken map[string]any `yaml:"taken" json:"taken,omitempty"`
-	// Stalls is what instructions cost each other: none, loads (a load behind a
-	// load overlaps with it), helium (vector pipes are busy for two cycles, what a
-	// load brings is late).
+	// Stalls is what instructions cost each other: none, StallsLoads or StallsLate.
 	Stalls string `yaml:"stalls" json:"stalls,omitempty"`
 	// Units are how many instructions of a kind start in one cycle, where Issue
 	// is 2: alu, load, store, mac, branch, vector.
 	Units map[string]any `yaml:"units" json:"units,omitempty"`
 }
+
+// Stalls of a Pipeline: a load behind a load overlaps with it; what a load brings is late, and vector pipes are busy
+// for two cycles.
+const (
+	StallsLoads = "loads"
+	StallsLate  = "helium"
+)
 
 // Wait is how long a core waits for what it reads from a region. The zero value
 // is memory that never makes it wait.

@@ -36,8 +36,8 @@ type Model struct {
 }
 
 // stalls are the rules of Pipeline.Stalls.
-var stalls = map[string]func(prev, next *thumb.Work) int{"": alone, "none": alone, "loads": pipelinedLoads,
-	"helium": helium}
+var stalls = map[string]func(prev, next *thumb.Work) int{"": alone, "none": alone, boards.StallsLoads: pipelinedLoads,
+	boards.StallsLate: helium}
 
 // For is the model of a board's core; the error says why there is none.
 func For(spec *boards.Spec) (_ *Model, err error) {

@@ -50,9 +50,21 @@ func Copying(s *boards.Spec) boards.Copying {
 // core is what kernel choice needs to know about the board.
 func core(s *boards.Spec) kernel.Core {
 	return kernel.Core{Name: s.Core, MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(),
-		Armv6M: s.Armv6M(), Dual: s.DualIssue(), Memory: cost.Memory{Board: s.Name,
+		Armv6M: s.Armv6M(), Order: Order(s), Memory: cost.Memory{Board: s.Name,
 			PerByte: float64(s.Memory.Wait("weights").PerByte),
 			Error:   s.CyclesError()}}
+}
+
+// Order is that of bodies on a board. Machines, on which instructions are counted, keep that with the fewest.
+func Order(s *boards.Spec) kernel.Order {
+	switch p := &s.Pipeline; {
+	case !s.IsChip():
+	case p.Issue > 1, p.Stalls == boards.StallsLate:
+		return kernel.Ahead
+	case p.Stalls == boards.StallsLoads:
+		return kernel.Short
+	}
+	return kernel.Fewest
 }
 
 // Accelerator is that of a board with the limits of its file; nil where the board

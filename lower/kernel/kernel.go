@@ -27,11 +27,19 @@ type Core struct {
 	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
 	FPU      bool
 	Host     bool
-	// Dual: a load starts in the cycle of a product. Bodies that say _dual load ahead,
-	// in more instructions.
-	Dual   bool
-	Memory cost.Memory // how long it waits
+	Order    Order       // of bodies that have several
+	Memory   cost.Memory // how long it waits
 }
+
+// Order is the order and the length of a body's loop: the end of its name.
+type Order string
+
+// Orders that products have.
+const (
+	Fewest Order = ""       // the fewest instructions
+	Ahead  Order = "_dual"  // words are loaded ahead: in the cycle of a product, or where they would come late
+	Short  Order = "_short" // loads follow each other; half as many rounds, as a cache of 1 KiB holds more than a loop
+)
 
 // Options are the user's wishes that bear on kernel choice.
 type Options struct {

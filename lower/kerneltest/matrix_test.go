@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kerneltest"
@@ -380,7 +381,7 @@ func accepted(g *ir.Graph, seed uint64) uint64 {
 // coreOf is the core of a board.
 func coreOf(spec *boards.Spec) kernel.Core {
 	return kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: spec.Core == "host",
-		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus", Dual: spec.DualIssue()}
+		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus", Order: board.Order(spec)}
 }
 
 // machine is where layers of the rows of some tables run.
@@ -442,6 +443,7 @@ var machines = []machine{
 	{"cortex-m55 CMSIS-NN", "cortex-m55", nil, false, library, foreign},
 	{"cortex-m55 clang", "cortex-m55", nil, true, clang, nil},
 	{"cortex-m4 clang", "cortex-m4", nil, true, clang, nil},
+	{"cortex-m4 chips", "cortex-m4", []string{"stm32l4r5zi"}, false, plain, portable},
 	{"cortex-m7 chips", "cortex-m7", []string{"stm32h7a3"}, false, plain, portable},
 	{"cortex-m7", "cortex-m7", nil, true, plain, nil},
 	{"cortex-m33", "cortex-m33", nil, true, plain, nil},
@@ -504,8 +506,11 @@ func (m *matrix) reach(portable bool) {
 		{"arm_convolve_1_x_n_", core.MVE && portable}, {"nncc_conv2d_packed_", core.FPU && portable},
 		{"nncc_depthwise_conv2d_packed_", core.FPU && portable}}
 	own := func(function string) bool {
-		if core.Dual || strings.Contains(function, "_dual_") {
-			return core.Dual && strings.Contains(function, "_dual_")
+		for _, o := range []kernel.Order{kernel.Ahead, kernel.Short} {
+			has := strings.HasPrefix(function, "nncc_dsp_") && strings.Contains(function, string(o)+"_")
+			if has || core.Order == o {
+				return has && core.Order == o
+			}
 		}
 		for _, f := range families {
 			if strings.HasPrefix(function, f.prefix) {

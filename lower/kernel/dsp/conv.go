@@ -242,8 +242,8 @@ func (c *convolution) together(l *call.Lowered, w *proven, k *call.Call) {
 		mat += "_w16"
 	}
 	k.Func = "nncc_dsp_convolve_groups_s8"
-	k.Args = []call.Arg{k.Args[0], call.Func(mat + w.order() + "_s8"), i8In(0), packed(w.packMoving(c.order(w.form),
-		int32(8*pairs))),
+	mat += w.order(kernel.Ahead, kernel.Short) + "_s8"
+	k.Args = []call.Arg{k.Args[0], call.Func(mat), i8In(0), packed(w.packMoving(c.order(w.form), int32(8*pairs))),
 		i8Out(0), scratch32(0)}
 	l.Scratch += inputs - 8*pairs
 }

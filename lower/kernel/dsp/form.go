@@ -4,6 +4,7 @@ package dsp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
@@ -82,20 +83,20 @@ func (p *proven) mat2(table []byte) call.Func {
 	if table != nil {
 		name += "_lut"
 	}
-	return call.Func(name + p.order() + "_s8")
+	return call.Func(name + p.order(kernel.Ahead, kernel.Short) + "_s8")
 }
 
-// order is the part of a name that says in which order a body loads.
-func (p *proven) order() string {
-	if p.options.Core.Dual {
-		return "_dual"
+// order is the end of a body's name that has several orders: the core's, if it is one of them.
+func (p *proven) order(has ...kernel.Order) string {
+	if o := p.options.Core.Order; slices.Contains(has, o) {
+		return string(o)
 	}
-	return ""
+	return string(kernel.Fewest)
 }
 
 // pairBytes are the words of inputs of two pixels, with those that are loaded ahead.
 func (p *proven) pairBytes(pairs int) int {
-	if p.options.Core.Dual {
+	if p.options.Core.Order == kernel.Ahead {
 		pairs++
 	}
 	return 8 * pairs

@@ -62,7 +62,7 @@ var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
 	if why != "" {
 		return nil, why
 	}
-	t := &tiled{c: c, channels: p.groups[0], order: p.order()}
+	t := &tiled{c: c, channels: p.groups[0], order: p.order(kernel.Ahead)}
 	for _, g := range t.channels {
 		for i := range g {
 			if why := g[i].reach(); why != "" { // four times the sum are 32 bits
@@ -134,6 +134,7 @@ func (t *tiled) lower() *call.Lowered {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
 		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(append(f, clampOf(c.l.Params).fields()...), pitches(l, c.G.CIn, c.G.COut, true)...)
+	cut(l, c.G.COut)
 	return own(l, call.Call{Func: "nncc_dsp_convolve_3x3" + t.order + "_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, i8In(0), packed(words), i8Out(0), scratch32(0)}})
 }
