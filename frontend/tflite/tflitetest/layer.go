@@ -228,6 +228,11 @@ type options struct {
 
 func with(kind byte, fields ...any) options { return options{kind: kind, fields: fields} }
 
+// NewOp is an operator by its name in the format, with options of a kind: fields in order, nil for the default.
+func NewOp(name string, in, out []int32, kind byte, fields ...any) Op {
+	return Op{Code: fb.CodeOf(name), In: in, Out: out, Kind: kind, Options: with(kind, fields...).write}
+}
+
 func custom[T any](v map[string]T) options { return options{bytes: Flex(v)} }
 
 func (o options) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {

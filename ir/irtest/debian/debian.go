@@ -16,7 +16,7 @@ import (
 type System string
 
 // packages are what any test may want of it.
-const packages = "python3-torch,python3-onnx,python3-pip,python3-venv"
+const packages = "python3-torch,python3-onnx,python3-pil,python3-pip,python3-venv"
 
 // New is a system made by debootstrap for a test in its long form, or that of NNCC_CHROOT, which is kept, and made
 // where there is none.
