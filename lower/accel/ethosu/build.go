@@ -311,8 +311,8 @@ func (b *builder) inside(in, out *fmap, from, to []int64) bool {
 	return true
 }
 
-// result binds a graph's output to a region: its own bytes, or a copy of them.
-func (b *builder) result(v *ir.Value, region int) *area {
+// bind binds a graph's output to a region: its own bytes, or a copy of them.
+func (b *builder) bind(v *ir.Value, region int) *area {
 	m := b.of(v)
 	a := m.area
 	if a.within == nil && !b.fixed[a] && m.from == 0 && a.bytes == int64(v.Type.Bytes()) && m.span() == a.bytes {

@@ -70,7 +70,9 @@ func (d *drawing) pool() {
 }
 
 func (d *drawing) layer() {
-	switch d.IntN(6) {
+	switch d.IntN(7) {
+	case 4:
+		d.then("Softmax(%s) {axis=1}", d.c, d.h, d.w, "q(0.00390625:-128)", d.value())
 	case 0:
 		d.then("%s(%s)", d.c, d.h, d.w, d.scale(), []string{"Sigmoid", "Tanh", "Relu"}[d.IntN(3)], d.value())
 	case 1:
@@ -99,7 +101,7 @@ func drawn(seed uint64) string {
 }
 
 // execute runs a segment's stream on the simulator.
-func (b *binary) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte {
+func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte {
 	t.Helper()
 	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
 	var out [][]byte

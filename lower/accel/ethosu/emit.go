@@ -12,8 +12,8 @@ import (
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
 
-// binary is a segment's stream with what it needs.
-type binary struct {
+// result is a segment's stream with what it needs.
+type result struct {
 	actions, data []byte
 	working       int   // bytes
 	regions       []int // of inputs and results, in their order; below 0: they are copied, and lie at
@@ -25,8 +25,8 @@ type binary struct {
 var ends = []int{1, 3, 4, 5, 6, 7}
 
 // build turns a segment's graph into a stream.
-func build(c *npu.Config, g *ir.Graph) (*binary, error) {
-	b, bin := newBuilder(c), &binary{}
+func build(c *npu.Config, g *ir.Graph) (*result, error) {
+	b, bin := newBuilder(c), &result{}
 	region := func() int {
 		r := working
 		if k := len(bin.regions); k < len(ends) {
@@ -48,7 +48,7 @@ func build(c *npu.Config, g *ir.Graph) (*binary, error) {
 		}
 	}
 	for _, v := range g.Out {
-		held = append(held, b.result(v, region()))
+		held = append(held, b.bind(v, region()))
 	}
 	b.fuse()
 	for _, l := range b.layers {
@@ -117,7 +117,7 @@ func (b *builder) fuse() {
 }
 
 // write packs constants and writes the stream.
-func (bin *binary) write(b *builder) error {
+func (bin *result) write(b *builder) error {
 	w := npu.NewWriter(b.cfg)
 	seen := map[*area]bool{}
 	for _, l := range b.layers {
@@ -145,7 +145,7 @@ func (bin *binary) write(b *builder) error {
 }
 
 // constant appends data and says where it lies; equal data lie there once.
-func (bin *binary) constant(data []byte) int64 {
+func (bin *result) constant(data []byte) int64 {
 	for at := 0; len(data) <= 1024 && at+len(data) <= len(bin.data); at += align {
 		if bytes.Equal(bin.data[at:][:len(data)], data) {
 			return int64(at)
@@ -160,7 +160,7 @@ func (bin *binary) constant(data []byte) int64 {
 }
 
 // pack stores weights and scales of a layer.
-func (bin *binary) pack(c *npu.Config, l *layer) {
+func (bin *result) pack(c *npu.Config, l *layer) {
 	weights, scales := l.Pack(c, l.kernel), npu.PackScales(c, l.channels)
 	for i := range weights {
 		l.Weights[i] = npu.Range{Region: constants, From: bin.constant(weights[i]), Bytes: int64(len(weights[i]))}
@@ -172,7 +172,7 @@ func (bin *binary) pack(c *npu.Config, l *layer) {
 // tables are those in the shared memory.
 type tables struct {
 	cfg  *npu.Config
-	bin  *binary
+	bin  *result
 	slot [8][]byte
 	next int
 }

@@ -33,6 +33,7 @@ var forms = []form{
 	{"greatest elements and means of windows", func(d *ir.OpDef) bool {
 		return d.Window.Pools() && d.Spread != ir.AnySpread
 	}, (*builder).pool},
+	{"exponentials of int8, divided by their sum", only(op.Softmax), (*builder).softmax},
 	{"functions of one value by a table", func(d *ir.OpDef) bool { return slices.Contains(tableOps, d) },
 		(*builder).lookup},
 	{"sums, differences, products, minima and maxima of two values, where every pair of values gives the model's " +

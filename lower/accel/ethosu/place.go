@@ -63,7 +63,7 @@ func (p *places) node(i int, l *layer) plan.Node {
 }
 
 // plan orders the layers and places what lies in the working memory. held are the areas of inputs and results.
-func (bin *binary) plan(b *builder, held []*area, inputs int) {
+func (bin *result) plan(b *builder, held []*area, inputs int) {
 	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
 	for i, a := range held {
 		if a.region == working {

@@ -37,7 +37,7 @@ const mostSide = 1 << 16
 func operands(n *ir.Node) []*ir.Value { return append(append([]*ir.Value{}, n.In...), n.Out...) }
 
 // check runs a stream without arithmetic: an error is a fault of this compiler.
-func (b *binary) check(n *ir.Node, s *npu.Stream) error {
+func (b *result) check(n *ir.Node, s *npu.Stream) error {
 	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
 	for i, v := range operands(n) {
 		data := make([]byte, v.Type.Bytes())
@@ -57,7 +57,7 @@ func (b *binary) check(n *ir.Node, s *npu.Stream) error {
 }
 
 // invoke is the call of the driver.
-func (b *binary) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
+func (b *result) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
 	c := &invocation{program: &call.Image{Ext: "stream", Data: b.actions}, bytes: len(b.actions), scratch: b.working,
 		takes: takes}
 	scratch := call.Scratch{CType: "uint8_t"}
