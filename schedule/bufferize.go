@@ -184,7 +184,7 @@ func (b *builder) steps() []plan.Node {
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n]
-		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), Overlap: b.overlaps(n)}
+		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), Overlap: b.overlaps(n), Over: b.below(n)}
 		for i := range n.In {
 			if v, ok := b.reads(n, i); ok {
 				x.In, x.After = append(x.In, b.index[v]), append(x.After, writers[v]...)
@@ -213,13 +213,24 @@ func (b *builder) overlaps(n *ir.Node) []plan.Overlap {
 	var out []plan.Overlap
 	for _, o := range b.low[n].Overlap {
 		v, ok := b.reads(n, o.I)
-		if b.silent[n] || !ok || o.Exact && v.Type.Bytes() != n.Out[0].Type.Bytes() ||
+		if o.Scratch || b.silent[n] || !ok || o.Exact && v.Type.Bytes() != n.Out[0].Type.Bytes() ||
 			b.place[b.index[v]].pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
 			continue
 		}
 		if ahead, behind, ok := b.ahead(n, o); ok {
 			out = append(out, plan.Overlap{Out: b.index[n.Out[0]], In: b.index[v], Ahead: ahead, Behind: behind,
 				Exact: o.Exact, Slower: int64(o.Slower)})
+		}
+	}
+	return out
+}
+
+// below are the inputs over which the scratch memory of a node may lie.
+func (b *builder) below(n *ir.Node) []plan.Over {
+	var out []plan.Over
+	for _, o := range b.low[n].Overlap {
+		if v, ok := b.reads(n, o.I); ok && o.Scratch && b.place[b.index[v]].pitch == 0 {
+			out = append(out, plan.Over{In: b.index[v], Ahead: int64(o.Ahead), Behind: int64(o.Behind)})
 		}
 	}
 	return out

@@ -52,6 +52,9 @@ func buffersOf(p *program.Program) []plan.Buffer {
 		for _, o := range s.Overlap {
 			if in := s.In[o.I]; !o.Exact && in.Buffer >= 0 && !in.Unread {
 				b := &list[s.Out[0]]
+				if o.Scratch {
+					b = &list[s.Scratch]
+				}
 				b.Over = append(b.Over, plan.Over{In: in.Buffer, Ahead: int64(o.Ahead), Behind: int64(o.Behind)})
 			}
 		}

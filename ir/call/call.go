@@ -214,6 +214,7 @@ type Overlap struct {
 	I, Ahead, Behind int
 	Slower           int
 	Exact            bool
+	Scratch          bool // it is the scratch memory that lies over the input
 }
 
 // InPlace are inputs whose very bytes output 0 may take where it has the size of the input.

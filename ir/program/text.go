@@ -532,6 +532,7 @@ func (c *codec) facts(s *Step) {
 			x.Exact = !c.opt(!x.Exact, " ahead %d", &x.Ahead)
 			c.opt(x.Behind > 0, " behind %d", &x.Behind)
 			c.opt(x.Slower > 0, " slower %d", &x.Slower)
+			x.Scratch = c.opt(x.Scratch, " by scratch")
 		})
 		c.f("\n")
 	}

@@ -199,11 +199,26 @@ func (p *Program) shares(s *Step, i, j int) bool {
 func (p *Program) mayShare(s *Step, i, j int) bool {
 	in, out := p.extent(s.In[j].Buffer), p.extent(s.Out[i])
 	return i == 0 && slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool {
-		if o.I != j || o.Exact {
-			return o.I == j && in == out
+		return o.I == j && !o.Scratch && mayLie(o, in, out)
+	})
+}
+
+// mayLie reports that one may lie over the other as they do.
+func mayLie(o call.Overlap, in, out extent) bool {
+	if o.Exact {
+		return in == out
+	}
+	return in.pitch == 0 && out.pitch == 0 && (out.at+o.Ahead <= in.at || o.Behind > 0 && in.at+o.Behind <= out.at)
+}
+
+// mayUse reports that scratch memory of a step may have the bytes of what is needed up to this step.
+func (p *Program) mayUse(s *Step, e extent, x *stay) bool {
+	return slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool {
+		if !o.Scratch || !s.isInput(o.I) {
+			return false
 		}
-		return in.pitch == 0 && out.pitch == 0 &&
-			(out.at+o.Ahead <= in.at || o.Behind > 0 && in.at+o.Behind <= out.at)
+		in := p.extent(s.In[o.I].Buffer)
+		return in.at <= x.at && x.end() <= in.end() && mayLie(o, in, e)
 	})
 }
 
@@ -212,7 +227,7 @@ func (p *Program) verifyScratch(k int, s *Step, stays []*stay) error {
 	for i, own := range s.own() {
 		e := p.extent(own)
 		for _, x := range stays {
-			if x.first <= k && k <= x.last && x.meets(e) {
+			if x.first <= k && k <= x.last && x.meets(e) && !(x.last == k && p.mayUse(s, e, x)) {
 				return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(x.buffer), x.at)
 			}
 		}

@@ -24,8 +24,9 @@ type Value struct {
 // Node is a step of a program, to be ordered.
 type Node struct {
 	Name    string
-	In, Out []int // indices of values; a value has one node that writes it
-	Scratch int64 // bytes needed during the step only
+	In, Out []int  // indices of values; a value has one node that writes it
+	Scratch int64  // bytes needed during the step only
+	Over    []Over // inputs over which the scratch may lie
 	// Overlap lists what the kernel of this node can overwrite.
 	Overlap []Overlap
 	// After lists nodes that must come before this one for other reasons than

@@ -75,7 +75,8 @@ func Buffers(nodes []Node, values []Value, order []int) []Buffer {
 		}
 		done.add(int32(i))
 		if n := nodes[i]; n.Scratch > 0 {
-			bufs = append(bufs, Buffer{Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1})
+			bufs = append(bufs, Buffer{Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1,
+				Over: n.Over})
 		}
 	}
 	p.lifetimes(bufs, step)

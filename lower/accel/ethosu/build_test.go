@@ -107,9 +107,15 @@ func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte
 	var out [][]byte
 	for i, v := range g.In {
 		data := bytesOf(v, in[i])
-		if r := b.regions[i]; r == working {
+		switch r := b.regions[i]; {
+		case r == working:
 			testenv.OK(t, regions[r].Put(b.at[i], data))
-		} else {
+		case b.over.Scratch && b.over.I == i: // the input is the end of the working memory
+			m := npu.Scratch(max(b.working, b.over.Ahead+len(data)))
+			testenv.OK(t, m.Put(b.over.Ahead, data))
+			regions[working] = m
+			regions[r] = &npu.Memory{Data: m.Data[b.over.Ahead:], Known: m.Known[b.over.Ahead:], ReadOnly: true}
+		default:
 			regions[r] = npu.Constant(data)
 		}
 	}

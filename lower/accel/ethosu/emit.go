@@ -9,16 +9,18 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
 
 // result is a segment's stream with what it needs.
 type result struct {
 	actions, data []byte
-	working       int   // bytes
-	regions       []int // of inputs and results, in their order; below 0: they are copied, and lie at
-	at            []int // bytes in the working memory
-	weights       int   // bytes of weights and scales
+	working       int          // bytes
+	regions       []int        // of inputs and results, in their order; below 0: they are copied, and lie at
+	at            []int        // bytes in the working memory
+	weights       int          // bytes of weights and scales
+	over          call.Overlap // of the working memory with an input, which is read first
 }
 
 // ends are the regions of inputs and results: those that neither constants nor working memory have.
@@ -51,6 +53,7 @@ func build(c *npu.Config, g *ir.Graph) (*result, error) {
 		held = append(held, b.bind(v, region()))
 	}
 	b.fuse()
+	b.brick()
 	for _, l := range b.layers {
 		if l.place(); l.table != nil {
 			l.Through(0)

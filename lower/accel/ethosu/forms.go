@@ -67,8 +67,36 @@ func (b *builder) conv(n *ir.Node) string {
 	for i := range l.kernel {
 		l.kernel[i] = int16(w.Int(i) - first + int64(filter[i/each%len(filter)]))
 	}
+	l.fold()
 	b.add(l)
 	return ""
+}
+
+// fold makes neighbours along a row channels, where windows go along it by as many and multipliers are busier so.
+func (l *layer) fold() {
+	k, in := &l.Window, l.in
+	s, taps := k.StrideX, k.H*k.W
+	if l.Kind != npu.Conv || s == 1 || k.DilateX > 1 || in.W%s != 0 || in.StrideX != int64(in.C*in.Bits/8) {
+		return
+	}
+	left := (k.Left + s - 1) / s
+	before := left*s - k.Left
+	wide := (k.W + before + s - 1) / s
+	work := func(taps, c int) int { return (taps + 3) / 4 * ((c + 7) / 8) }
+	if work(k.H*wide, in.C*s) >= work(taps, in.C) {
+		return
+	}
+	out := len(l.channels)
+	w := make([]int16, out*k.H*wide*s*in.C)
+	for i := range out * k.H {
+		copy(w[(i*wide*s+before)*in.C:], l.kernel[i*k.W*in.C:][:k.W*in.C])
+	}
+	m := *in
+	m.W, m.C, m.StrideX = in.W/s, in.C*s, in.StrideX*int64(s)
+	in.area.maps = append(in.area.maps, &m)
+	l.in, l.kernel = &m, w
+	k.W, k.Left, k.StrideX = wide, left, 1
+	k.Right = max(0, l.out.W-1+wide-left-m.W)
 }
 
 // windows fills in what a convolution reads.

@@ -3,6 +3,8 @@
 package ethosu
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
@@ -86,6 +88,9 @@ func shaped(h, w, c, bits int, signed bool, a *area) *fmap {
 
 // span is the bytes from the first to the last element.
 func (m *fmap) span() int64 {
+	if m.Brick {
+		return int64(m.H) * m.StrideY
+	}
 	return int64(m.H-1)*m.StrideY + int64(m.W-1)*m.StrideX + int64(m.C*m.Bits/8)
 }
 
@@ -101,6 +106,31 @@ func (m *fmap) placed() npu.FeatureMap {
 	f.Region, f.H0, f.H1, f.W0 = root.region, f.H, f.H, f.W
 	f.Base[0] = root.at + at + m.from
 	return f
+}
+
+// brick lets maps lie in runs of 16 channels, which the device reads in longer bursts, where that takes no more memory
+// and every layer sees the whole map.
+func (b *builder) brick() {
+	seen := map[*area]bool{}
+	for _, l := range b.layers {
+		a := l.out.area
+		if seen[a] || a.region != working || a.within != nil || a.parts {
+			continue
+		}
+		seen[a] = true
+		first := a.maps[0]
+		if first.C%16 != 0 || first.from != 0 || first.span() != a.bytes {
+			continue
+		}
+		if slices.ContainsFunc(a.maps, func(m *fmap) bool { return m.FeatureMap != first.FeatureMap || m.from != 0 }) {
+			continue
+		}
+		for _, m := range a.maps {
+			size := int64(m.Bits / 8)
+			m.Brick, m.StrideX, m.StrideC = true, 16*size, int64(m.W)*16*size
+			m.StrideY = int64(m.C/16) * m.StrideC
+		}
+	}
 }
 
 // loops describe numbers as counters with a step each, the fastest first; false: they are none.

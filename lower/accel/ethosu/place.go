@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -15,6 +16,7 @@ type places struct {
 	areas            []*area // of values; nil: it is a part of one
 	index            map[*area]int
 	readers, writers map[*area][]int
+	first            *area // an input beside the working memory, whose bytes that may take in the end; nil: none
 }
 
 // value is the number of an area.
@@ -37,7 +39,7 @@ func (p *places) node(i int, l *layer) plan.Node {
 		}
 		root, _ := m.area.root()
 		n.After = append(n.After, p.writers[root]...)
-		if p.readers[root] = append(p.readers[root], i); root.region == working {
+		if p.readers[root] = append(p.readers[root], i); root.region == working || root == p.first {
 			n.In = append(n.In, p.value(root))
 		}
 	}
@@ -62,29 +64,63 @@ func (p *places) node(i int, l *layer) plan.Node {
 	return n
 }
 
-// plan orders the layers and places what lies in the working memory. held are the areas of inputs and results.
-func (bin *result) plan(b *builder, held []*area, inputs int) {
-	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
+// hold takes inputs and results.
+func (p *places) hold(held []*area, inputs int) {
 	for i, a := range held {
 		if a.region == working {
 			v := &p.values[p.value(a)]
 			v.Input, v.Output = v.Input || i < inputs, v.Output || i >= inputs
+		} else if i < inputs && (p.first == nil || a.bytes > p.first.bytes) {
+			p.first = a
 		}
 	}
+	if p.first != nil {
+		p.values[p.value(p.first)].Input = true
+	}
+}
+
+// plan orders the layers and places what lies in the working memory. held are the areas of inputs and results.
+func (bin *result) plan(b *builder, held []*area, inputs int) {
+	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
+	p.hold(held, inputs)
 	nodes := make([]plan.Node, len(b.layers))
 	for i, l := range b.layers {
 		nodes[i] = p.node(i, l)
 	}
 	order, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
 	for i, a := range p.areas {
-		if a != nil {
+		if a != nil && a != p.first {
 			a.at = r.Offsets[i]
+			bin.working = max(bin.working, int(a.at+a.bytes+align-1)&^(align-1))
 		}
 	}
-	bin.working = int(r.Total)
 	layers := make([]*layer, len(order))
 	for i, k := range order {
 		layers[i] = b.layers[k]
 	}
 	b.layers = layers
+	if p.first != nil {
+		bin.overlay(b.layers, p.first, slices.Index(held, p.first))
+	}
+}
+
+// overlay finds how the working memory may lie over an input: what is written before the last layer has read it lies
+// below its bytes or above them.
+func (bin *result) overlay(layers []*layer, first *area, input int) {
+	last := 0
+	for i, l := range layers {
+		for _, m := range []*fmap{l.in, l.in2} {
+			if m != nil && m.area == first {
+				last = i
+			}
+		}
+	}
+	low, high := int64(bin.working), int64(0)
+	for _, l := range layers[:min(last+1, len(layers))] {
+		if root, at := l.out.area.root(); root.region == working {
+			from := root.at + at + l.out.from
+			low, high = min(low, from), max(high, from+l.out.span())
+		}
+	}
+	bin.over = call.Overlap{I: input, Ahead: int(high), Behind: max(1, int(first.bytes-low)), Scratch: bin.working > 0}
 }

@@ -25,7 +25,7 @@ func refused(c *npu.Config, n *ir.Node) string {
 			return v.Name + " is " + t.String() + ", want at most 65536 elements along a dimension"
 		}
 	}
-	if n.Op.View == ir.Reshaped && n.In[0].IsInput() {
+	if n.Op.View.Whole() && n.In[0].IsInput() {
 		return "another name for an input of the model, which takes no work"
 	}
 	return newBuilder(c).lower(n)
@@ -62,7 +62,9 @@ func (b *result) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
 		takes: takes}
 	scratch := call.Scratch{CType: "uint8_t"}
 	c.region(constants, blob("weights", b.data), call.Null{}, len(b.data))
-	c.region(working, scratch, scratch, b.working)
+	if b.working > 0 {
+		c.region(working, scratch, scratch, b.working)
+	}
 	for i, v := range operands(n) {
 		in, out := call.In{I: i, CType: "uint8_t"}, call.Out{I: i - len(n.In), CType: "uint8_t"}
 		r := b.regions[i]
@@ -80,5 +82,9 @@ func (b *result) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
 			c.region(r, out, out, v.Type.Bytes())
 		}
 	}
-	return c.lowered()
+	l := c.lowered()
+	if b.over.Scratch {
+		l.Overlap = []call.Overlap{b.over}
+	}
+	return l
 }

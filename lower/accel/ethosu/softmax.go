@@ -81,10 +81,11 @@ func (b *builder) softmax(n *ir.Node) string {
 		return &r
 	}
 	flat := row(in, 1, w.rows, in.C, 0, in.StrideX)
-	most := plain(npu.Max, row(in, w.rows, in.C, 1, in.StrideX, 1), shaped(w.rows, 1, 1, 8, true, &area{region: working}))
+	greatest := shaped(w.rows, 1, 1, 8, true, &area{region: working})
+	most := plain(npu.Max, row(in, w.rows, in.C, 1, in.StrideX, 1), greatest)
 	most.Window.W = in.C
 	b.add(most)
-	top := row(most.out, 1, w.rows, 1, 0, 1)
+	top := row(greatest, 1, w.rows, 1, 0, 1)
 
 	exp := plain(npu.Elementwise, flat, b.temporary(1, w.rows, in.C, 32))
 	exp.spread(flat, top)

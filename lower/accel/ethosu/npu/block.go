@@ -72,23 +72,15 @@ func sides(n, unit, most int) []int {
 func (o *Op) Choose(c *Config, weightBytes float64) bool {
 	best, found := *o, false
 	least := math.Inf(1)
-	orders := []bool{o.Window.PartFirst}
-	if o.Kind == Conv {
-		orders = []bool{false, true}
-	}
 	x := *o
-	x.Cores = c.Cores
+	x.Cores, x.Window.PartFirst = c.Cores, o.Kind == Conv && o.partFirst()
 	for _, h := range sides(o.OFM.H, c.Unit.H, blockMost.H) {
 		for _, w := range sides(o.OFM.W, c.Unit.W, blockMost.W) {
 			for d := c.Unit.C; d <= blockMost.C; d += c.Unit.C {
 				if d < o.OFM.C && d%deepUnit != 0 {
 					continue
 				}
-				for _, part := range orders {
-					x.Block, x.Window.PartFirst = Block{h, w, d}, part
-					if !x.arrange(c) {
-						continue
-					}
+				if x.Block = (Block{h, w, d}); x.arrange(c) {
 					e, _ := c.estimate(&group{Op: &x, parts: 1, weightBytes: weightBytes}, 0)
 					if e.Cycles < least {
 						best, least, found = x, e.Cycles, true
@@ -102,6 +94,15 @@ func (o *Op) Choose(c *Config, weightBytes float64) bool {
 	}
 	*o = best
 	return found
+}
+
+// partFirst says that multipliers are busier with a part of a kernel at a time than with channels.
+func (o *Op) partFirst() bool {
+	deep, taps, n := 32, 4, o.Window.H*o.Window.W
+	if o.IFM.Bits == 16 {
+		deep, taps = 16, 2
+	}
+	return o.IFM.C <= inUnit || n*up(o.IFM.C, deep) > up(o.IFM.C, inUnit)*up(n, taps)
 }
 
 // arrange divides the shared memory for the operation's blocks.

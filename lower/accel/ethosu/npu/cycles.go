@@ -91,7 +91,8 @@ func (s *Stream) Estimates() ([]Estimate, error) {
 // joins says that an operation is another part of the channels of a group's.
 func (g *group) joins(o *Op) bool {
 	a, b := &g.OFM, &o.OFM
-	same := g.Kind == o.Kind && g.weighted() && g.Window == o.Window &&
+	same := g.Kind == o.Kind && g.IFM.Region == o.IFM.Region && a.Region == b.Region &&
+		(g.Kind == Depthwise || g.IFM.C == o.IFM.C) && g.weighted() && g.Window == o.Window &&
 		[5]int{g.IFM.H, g.IFM.W, a.H, a.W, int(a.StrideY)} == [5]int{o.IFM.H, o.IFM.W, b.H, b.W, int(b.StrideY)}
 	out, in := b.Base[0]-a.Base[0], o.IFM.Base[0]-g.IFM.Base[0]
 	return same && out != 0 && (in == 0 || g.Kind == Depthwise && in == out)
