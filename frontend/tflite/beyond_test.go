@@ -98,6 +98,16 @@ var beyond = map[string]func(l *tflitetest.Layer, in []*tensor.Dense) [][]float6
 		}
 		return [][]float64{values, at}
 	},
+	"UNIQUE": func(_ *tflitetest.Layer, in []*tensor.Dense) [][]float64 {
+		var values, at []float64
+		for _, x := range in[0].Floats() {
+			if !slices.Contains(values, x) {
+				values = append(values, x)
+			}
+			at = append(at, float64(slices.Index(values, x)))
+		}
+		return [][]float64{append(values, make([]float64, in[0].Len()-len(values))...), at}
+	},
 	"NON_MAX_SUPPRESSION_V5": func(_ *tflitetest.Layer, in []*tensor.Dense) [][]float64 {
 		at, scores := make([]float64, 5), make([]float64, 5)
 		count := 0

@@ -377,6 +377,9 @@ func (c *Config) preprocessing(o *Compiled) ([]codegen.Preprocess, error) {
 	if err != nil {
 		return nil, &InputError{err}
 	}
+	if len(c.Calib)+len(list) > 0 && len(c.Inputs) == 0 && c.Eval.Data == "" { // those are yet to be read
+		c.Diags.Add(c.spec.Idle().From("data")...)
+	}
 	ins := o.Lowered.Interface().Inputs()
 	var out []codegen.Preprocess
 	for _, d := range list {

@@ -292,12 +292,10 @@ func where(n *node) {
 	n.c.put(y, n.transposed(found, 1, 0))
 }
 
-// unique are the different elements in the order in which they come, and which of them each
-// element is.
+// unique are the different elements in the order in which they come, with room for as many as there are,
+// and which of them each element is.
 func unique(n *node) {
 	values, at := n.o.Out[0], n.o.Out[1]
-	n.refuse(n.raw(0).Const == nil, "the elements are computed at run time, so that the number of different ones is "+
-		"not known; want a constant")
 	out := n.c.add("Unique", []string{n.c.place(values).name, n.label("first"), n.becoming(at).label("wide")},
 		vals{n.raw(0)}, intAttr("sorted", 0))
 	n.c.put(values, out[0])

@@ -289,6 +289,7 @@ func (all *layerList) beyond() {
 	all.add("SELECT", "f32 i8 i32", with(47), input("bool", 3), in(3, 4), in(3, 4), out(3, 4))
 	all.add("SIGN", "f32", with(123), in(3, 5), out(3, 5))
 	all.add("TOPK_V2", "f32 i8 i32", with(34), in(2, 7), scalar(3), out(2, 3), output("i32", 2, 3))
+	all.add("UNIQUE", "i32", with(0), in(6), out(6), output("i32", 6))
 	parts := []part{floats(shape(4, 4), 0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 2, 1, 3, 0, 2, 1, 2.9), in(4), scalar(5),
 		floats(nil, 0.5), floats(nil, -2)}
 	indices, count := output("i32", 5), output("i32")
