@@ -5,6 +5,7 @@
 GO     ?= go
 BOARD  ?= cortex-m55
 WEB    ?= out/web
+SITE   ?= out/docs
 OUT    ?= out/digits-$(BOARD)
 FUZZTIME ?= 20s
 # No version control stamp: git refuses to read clones of another user, as
@@ -38,7 +39,7 @@ SOME  = -run "^($$($(USERS) $(1) | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" 
 # slow: what make test leaves out; 1: every test in its long form, too, which takes hours.
 LONG ?= 1
 
-.PHONY: demo build release web test test-shared test-long conformance lint bench bench-go fuzz analyze clean
+.PHONY: demo build release web docs test test-shared test-long conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -68,6 +69,10 @@ release:
 # nncc as a page: a folder of static files for any web server.
 web:
 	$(GO) run ./cmd/nnccweb --out $(WEB)
+
+# The site: guides, tables, examples, and nncc as a page with a model to try.
+docs:
+	$(GO) run ./cmd/nnccweb --site --out $(SITE)
 
 # Every test but the slow ones, with none skipped for want of a tool.
 test:

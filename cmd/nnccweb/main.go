@@ -4,6 +4,7 @@
 // command line itself, as WebAssembly, over a file system in memory.
 //
 //	go run ./cmd/nnccweb --out web
+//	go run ./cmd/nnccweb --out docs --site     # with guides and tables around it
 //	go run ./cmd/nnccweb --out web --serve localhost:8080
 package main
 
@@ -41,19 +42,29 @@ var page embed.FS
 // program is the file of the compressed program.
 const program = "nncc.wasm.gz"
 
+// example has the model that a visitor may try.
+const example = "cmd/nncc/examples/digits"
+
 func main() {
 	out := pflag.String("out", "web", "folder to write")
 	serve := pflag.String("serve", "", "then serve it at this address, localhost:8080 for one")
+	site := pflag.Bool("site", false, "the pages of the repository, and the program below "+tryFolder)
 	pflag.Parse()
-	if err := run(*out, *serve); err != nil {
+	if err := run(*out, *serve, *site); err != nil {
 		fmt.Fprintf(os.Stderr, "nnccweb: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, serve string) (err error) {
+func run(out, serve string, site bool) (err error) {
 	defer fail.Catch(&err)
 	list := fail.Must(Files())
+	if site {
+		for i := range list {
+			list[i].Path = tryFolder + list[i].Path
+		}
+		list = append(list, fail.Must(Site())...)
+	}
 	fail.Check(files.WriteTree(out, list))
 	total := lists.Sum(list, func(f files.File) int { return len(f.Data) })
 	fmt.Printf("%s: %d files, %.1f MB; any web server can serve them\n", out, len(list), float64(total)/1e6)
@@ -86,6 +97,9 @@ func Files() (_ []files.File, err error) {
 		return err
 	})
 	version := hex.EncodeToString(sum.Sum(nil)[:8])
+	for _, name := range []string{"digits.onnx", "digits_calib.npz"} {
+		list = append(list, files.File{Path: name, Data: fail.Must(os.ReadFile(filepath.Join(example, name)))})
+	}
 	for i, f := range list {
 		if f.Path == "offline.js" {
 			list[i].Data = bytes.ReplaceAll(f.Data, []byte("VERSION"), []byte(version))

@@ -34,6 +34,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{dir: t.TempDir()}
+	t.Chdir(sharedata.Root())
 	s.program = filepath.Join(s.dir, "nncc")
 	// As the page's is built: the version must not depend on how.
 	c := exec.Command("go", "build", "-trimpath", "-o", s.program, "github.com/nncc/nncc/cmd/nncc")
@@ -120,6 +121,7 @@ func TestPage(t *testing.T) {
 	testenv.Slow(t)
 	testenv.Tool(t, "chromium", "chromium")
 	s := newSite(t)
+	t.Run("example", func(t *testing.T) { testExample(t, s) })
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, s) })
 	type shown struct{ model, calib string }
 	for _, m := range []shown{{"kws_int8.onnx", ""}, {"yolov8seg_tiny.onnx", "yolov8seg_tiny.npz"}} {
@@ -171,6 +173,20 @@ func testResponds(t *testing.T, s *site, model, calib string) {
 	b, err := c.CombinedOutput()
 	testenv.Require(t, err == nil, "%v\n%s", err, b)
 	same(t, download(t, tab), written(t, args[3]))
+}
+
+// testExample compiles the model that the page brings along, as a visitor does who has none.
+func testExample(t *testing.T, s *site) {
+	tab := browser.New(t, 390, 900)
+	tab.Open(t, s.url)
+	tab.Wait(t, ready)
+	tab.Click(t, "#example")
+	tab.Wait(t, `!document.querySelector("#compile").disabled`)
+	tab.Click(t, "#compile")
+	tab.Wait(t, compiled)
+	v := browser.Value[string](t, tab, text("#verdict"))
+	testenv.Check(t, strings.HasPrefix(v, "Fits: ") && strings.Contains(v, "dB"), "the page says %q", v)
+	tab.Fits(t)
 }
 
 // text gives a script for an element's text.

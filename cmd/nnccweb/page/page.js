@@ -119,6 +119,13 @@ for (const kind of ["model", "calib"]) {
     show();
   });
 }
+$("example").addEventListener("click", async () => {
+  const load = async (path) => ({path, file: await (await fetch(path)).blob()});
+  chosen.model = [await load("digits.onnx")];
+  chosen.calib = [await load("digits_calib.npz")];
+  show();
+});
+
 // A file that misses a zone must not replace the page.
 for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (e) => e.preventDefault());
 
