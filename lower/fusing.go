@@ -31,7 +31,7 @@ func (s *State) fused(list []fuse.Fusion, err error) error {
 }
 
 // fuseTables makes functions of one value in a row one table.
-func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph)) }
+func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph, s.facts.Target.Bound)) }
 
 // fuseKernels joins nodes with what their kernels compute in the store loop, where
 // that pays.

@@ -20,8 +20,9 @@ import (
 // the interpreter gives for the nodes that go, each with its own rounding, so
 // results stay the same bit for bit. Values in between that somebody else
 // reads stay as they are. Where each byte gives itself, as where a factor is the
-// quotient of the scales, nothing is computed: a BitCast.
-func Collapse(g *ir.Graph) ([]Fusion, error) {
+// quotient of the scales, nothing is computed: a BitCast. bound: constants are bound at run time, and what is
+// nothing after one training is something after another one, so that it is computed.
+func Collapse(g *ir.Graph, bound bool) ([]Fusion, error) {
 	c := newCollapser(g)
 	c.end, c.lone = byteValue, true
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
@@ -30,7 +31,7 @@ func Collapse(g *ir.Graph) ([]Fusion, error) {
 		switch lone := c.unary(part); {
 		case err != nil: // a division by zero, say: the nodes report it when it happens
 			return nil, nil
-		case tensor.Equal(table, codes) && !shown(g, n.Out[0]) && !(lone && n.Op == op.BitCast):
+		case tensor.Equal(table, codes) && !shown(g, n.Out[0]) && !(lone && n.Op == op.BitCast) && !bound:
 			to := ir.Attrs{"to": ir.Int(table.DType.ONNXCode())}
 			return g.InsertBefore(n, op.BitCast, n.Name, to, 1, x)
 		case lone:

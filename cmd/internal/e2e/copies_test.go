@@ -215,7 +215,7 @@ func retrained(g *ir.Graph, seed uint64) *ir.Graph {
 func bindable(c *driver.Config) { c.WeightsFile = true }
 
 // TestLayouts: two trainings of one network have, but for few, the same layout: what
-// scales and weights decide is in the weights file. The others chose another kernel.
+// scales and weights decide is in the weights file. In the others a layer is dead after one of them.
 func TestLayouts(t *testing.T) {
 	nets := 10
 	if testenv.Long() {
@@ -231,8 +231,8 @@ func TestLayouts(t *testing.T) {
 				same++
 			}
 		}
-		if t.Logf("%s: %d of %d", b, same, nets); same*10 < nets*7 {
-			t.Errorf("on %s %d of %d networks keep their layout through another training, want 7 of 10", b, same, nets)
+		if t.Logf("%s: %d of %d", b, same, nets); same*10 < nets*9 {
+			t.Errorf("on %s %d of %d networks keep their layout through another training, want 9 of 10", b, same, nets)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (s System) Run(t *testing.T, folder, command string) string {
 	t.Helper()
 	c := exec.Command("chroot", string(s), "sh", "-ec", "cd "+folder+"\n"+command)
 	c.Env = append(os.Environ(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-		"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
+		"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "OMP_NUM_THREADS=1") // threads wait for each other, busily
 	out, err := c.CombinedOutput()
 	testenv.Require(t, err == nil, "%s: %v\n%s", command, err, out)
 	return string(out)

@@ -19,6 +19,7 @@ type convolution struct {
 	*quantised.Convolution
 	l     layer
 	phase bool // of a transposed convolution: a row of windows at a time
+	bound bool // another training may have other ranges
 }
 
 var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
@@ -26,8 +27,11 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{Convolution: c, l: layer{c.Layer}}, ""
+	return &convolution{Convolution: c, l: layer{c.Layer}, bound: n.Bound}, ""
 })
+
+// relu: nothing below the zero point survives the clamp, after any training.
+func (c *convolution) relu() bool { return !c.bound && c.l.Params.ActMin >= c.l.Params.OutOff }
 
 // order is the order in which nncc_dsp_convolve_s8 gathers a window.
 func (c *convolution) order(f form) []int {

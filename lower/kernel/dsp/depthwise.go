@@ -192,7 +192,7 @@ func (c *convolution) twice(channels []scaled) (*convolution, []scaled) {
 	for i := range channels {
 		channels[i].row = []int8{channels[i].row[0], 0}
 	}
-	return &convolution{Convolution: &inner, l: c.l}, channels
+	return &convolution{Convolution: &inner, l: c.l, bound: c.bound}, channels
 }
 
 // packPlainTaps packs four channels for nncc_plain_depthwise_pixel_s8.

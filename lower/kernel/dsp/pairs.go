@@ -71,7 +71,7 @@ func (c *convolution) quads(n *kernel.Node) *quads {
 		return nil
 	}
 	d := c.Dilation
-	q := &quads{c: c, line: c.Kernel.H == 1, relu: c.l.Params.ActMin >= c.l.Params.OutOff,
+	q := &quads{c: c, line: c.Kernel.H == 1, relu: c.relu(),
 		phases: param.Phases(d, c.Stride)}
 	for i := range c.l.Rows {
 		x, ok := c.l.upperOf(i)

@@ -35,7 +35,7 @@ func (p *proven) least(table []byte) *proven {
 
 // floors are the channels for nncc_dsp_matmul_2rows_relu_s8, or nil.
 func (p *proven) floors(l *layer) *proven {
-	if p.form != narrow && p.form != wide || !clampOf(l.Params).positive {
+	if p.options.Bound || p.form != narrow && p.form != wide || !clampOf(l.Params).positive { // a training decides it
 		return nil
 	}
 	room := 0

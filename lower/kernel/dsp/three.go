@@ -35,7 +35,7 @@ func (c *convolution) three(n *kernel.Node) *three {
 		c.G.COut != c.G.CIn || c.G.CIn < 4 || c.Out.W < 2 {
 		return nil
 	}
-	t := &three{stride: s, relu: c.l.Params.ActMin >= c.l.Params.OutOff}
+	t := &three{stride: s, relu: c.relu()}
 	t.scan = t.least(scan{in: c.In, out: c.Out, pads: c.Pad, strip: c.Out.W}, c.G.CIn)
 	for first := range fours(c.G.CIn) {
 		before := len(t.words)

@@ -52,7 +52,7 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 	}
 	var out []phase
 	for _, p := range list {
-		c := &convolution{&p.Convolution, layer{p.Layer}, true}
+		c := &convolution{&p.Convolution, layer{p.Layer}, true, n.Bound}
 		x := phase{Phase: p, c: c}
 		if p.Depthwise() {
 			x.taps, why = c.l.provenTaps(n)

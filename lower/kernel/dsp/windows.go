@@ -157,7 +157,7 @@ func (s *sweep) pack(w []int32, x *scaled) []int32 {
 func (s *sweep) lower() *call.Lowered {
 	c := s.c
 	inner := call.Func("nncc_dsp_depthwise_window_rows_s8")
-	if c.l.Params.ActMin >= c.l.Params.OutOff {
+	if c.relu() {
 		inner = "nncc_dsp_depthwise_window_rows_relu_s8"
 	}
 	f := param.Fields(&param.DspDepthwiseWindow{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut,

@@ -4,6 +4,7 @@ package helium
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
@@ -90,8 +91,11 @@ func (l *layer) shifts() string {
 	return ""
 }
 
-// relu: no value below the zero point survives the clamp.
-func (l *layer) relu() bool { return l.Params.ActMin >= l.Params.OutOff }
+// relu: no value below the zero point survives the clamp, after any training.
+func (l *layer) relu() bool { return !l.options.Bound && l.Params.ActMin >= l.Params.OutOff }
+
+// fromZero: outputs are the integers from zero on, after any training.
+func (l *layer) fromZero() bool { return !l.options.Bound && l.Params.OutOff == math.MinInt8 }
 
 // words appends 32-bit words.
 func words(b []byte, v ...int32) []byte { return append(b, pack.Words(v)...) }

@@ -111,8 +111,11 @@ type sumForm struct {
 	ok bool
 }
 
-// addition is the linear form of an int8 Add. Its x is operand `first`.
+// addition is the linear form of an int8 Add, unless another training might have another one. Its x is operand `first`.
 func addition(n *kernel.Node, first int) (linear, bool) {
+	if n.Options.Bound {
+		return linear{}, false
+	}
 	k := sumKey{AddParams: *op.AddParamsS8(n.Node), first: first}
 	for i := range k.ratios {
 		k.ratios[i] = float64(n.In[i].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])

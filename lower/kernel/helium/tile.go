@@ -73,7 +73,7 @@ const fewest = 4
 // folds. Generic tiles clamp anyhow, and longer rows than three vectors go through
 // one loop, which takes at least six.
 func (l *layer) tile(vectors, channels int, generic, proven bool) (t tile, want int) {
-	t = tile{form: l.form, folded: proven, relu: proven && l.Params.OutOff == math.MinInt8}
+	t = tile{form: l.form, folded: proven, relu: proven && l.fromZero()}
 	switch {
 	case l.form == eights && (channels < fewest || l.left()):
 		return tile{body: fourRows}, vectors

@@ -74,7 +74,7 @@ var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 	}
 	bias := slices.Repeat(kernel.Bias(n.Node, g.COut), u.kernel.W)
 	for range u.kernel.H {
-		l := &layer{Layer: quantised.Layer{Params: &wide, Bias: bias}}
+		l := &layer{Layer: quantised.Layer{Params: &wide, Bias: bias}, options: n.Options}
 		for range u.kernel.W * g.COut {
 			l.Rows = append(l.Rows, weights[:g.CIn])
 			weights = weights[g.CIn:]
