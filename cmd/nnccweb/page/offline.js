@@ -6,7 +6,7 @@
 
 const store = "nncc-VERSION";
 const pages = ["./", "index.html", "page.css", "page.js", "zip.js", "worker.js", "memfs.js", "wasm_exec.js",
-  "nncc.wasm.gz"];
+  "nncc.wasm.gz", "digits.onnx", "digits_calib.npz"];
 
 self.addEventListener("install", (e) => {
   e.waitUntil(caches.open(store).then((c) => c.addAll(pages)).then(() => self.skipWaiting()));
