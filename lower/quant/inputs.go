@@ -44,9 +44,10 @@ type source struct {
 	// by div, after sub was taken away
 	gain, shift, lo, hi []float64
 	sub, div            []float64
-	wide                float64 // the range of all channels together, with zero
-	fixed, padded       bool    // a reader takes no factor, or no shift
-	free                []bool  // no reader sees what is taken away from a channel
+	wide                float64   // the range of all channels together, with zero
+	peak                []float64 // the largest weight that reads a channel
+	fixed, padded       bool      // a reader takes no factor, or no shift
+	free                []bool    // no reader sees what is taken away from a channel
 }
 
 // cut is where a region ends: at operand i of n, or at an output (n is nil).

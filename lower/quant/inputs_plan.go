@@ -203,17 +203,21 @@ func (s *source) even() {
 	if s.fixed && !slices.Contains(s.free, true) {
 		return
 	}
-	widest := 0.0
+	like := 0.0 // the largest weight that there will be
+	constants := make([]bool, dim)
 	for c := range s.div {
 		lo, hi := s.made(c)
-		if s.div[c] = max(math.Abs(lo), math.Abs(hi)); !s.padded || s.free[c] {
+		size := max(math.Abs(lo), math.Abs(hi))
+		if s.div[c] = size; !s.padded || s.free[c] {
 			s.sub[c], s.div[c] = (lo+hi)/2, (hi-lo)/2
 		}
-		widest = max(widest, s.div[c])
+		if constants[c] = hi-lo <= 1e-7*size; !constants[c] {
+			like = max(like, s.peak[c]*s.div[c])
+		}
 	}
 	for c := range s.div {
-		if s.div[c] <= widest*1e-9 {
-			s.constant(c, widest)
+		if constants[c] {
+			s.constant(c, like)
 		}
 		if s.gain[c] < 0 {
 			s.div[c] = -s.div[c]
@@ -221,12 +225,41 @@ func (s *source) even() {
 	}
 }
 
-// constant is even for a channel that had one value in all samples: a flag that was never set, or
-// always, has its other value at 0; others get what the widest channel has.
-func (s *source) constant(c int, widest float64) {
-	s.div[c] = max(widest, 1e-30)
-	if v, _ := s.made(c); !s.padded && v != 0 && math.Abs(v) <= 2*widest {
-		s.sub[c], s.div[c] = v/2, math.Abs(v)/2
+// constant is even for a channel that had one value in all samples: a flag that was always set has its
+// other value at 0; of others the weights, of which nothing else speaks, become like those of the rest.
+func (s *source) constant(c int, like float64) {
+	v, _ := s.made(c)
+	s.div[c] = max(like, 1e-30) / s.peak[c]
+	if !s.padded || s.free[c] {
+		s.sub[c] = v
+	}
+	if half := math.Abs(v) / 2; v != 0 && !s.padded && half <= 2*s.div[c] {
+		s.sub[c], s.div[c] = v/2, half
+	}
+}
+
+// peaks finds the largest weight that reads each channel of s; 1 where there is none.
+func (r *region) peaks(s *source, p *component) {
+	s.peak = make([]float64, len(s.gain))
+	for _, c := range p.cuts {
+		w := r.weights(c)
+		if w == nil {
+			continue
+		}
+		read := make([]float64, w.count)
+		for o := range w.outs {
+			w.each(o, func(at, ch int) { read[ch] = max(read[ch], math.Abs(w.n.ConstIn(1).Float(at))) })
+		}
+		for e, f := range r.trails[c.v].from {
+			if f >= s.at && f < s.at+s.v.Type.Elems() {
+				s.peak[s.channel(f)] = max(s.peak[s.channel(f)], read[w.channel(e)])
+			}
+		}
+	}
+	for c, x := range s.peak {
+		if x == 0 {
+			s.peak[c] = 1
+		}
 	}
 }
 
@@ -241,6 +274,7 @@ func (s *source) made(c int) (lo, hi float64) {
 func (r *region) loses(p *component) bool {
 	loses := false
 	for _, s := range p.sources {
+		r.peaks(s, p)
 		s.even()
 		for _, g := range s.gain {
 			if s.fixed && g < 0 {

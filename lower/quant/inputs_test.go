@@ -37,6 +37,7 @@ type normalisation struct {
 	gru   bool                                  // a GRU reads it
 	one   bool                                  // a channel
 	real  bool                                  // it stays float
+	never bool                                  // the last flag is never set
 }
 
 // along is a constant with a number for each channel, of shape [channels, 1, 1], or [channels].
@@ -122,6 +123,7 @@ var normalisations = []normalisation{
 	}},
 	{name: "in the weights", build: nil},
 	{name: "in the weights, table", flat: true, build: nil},
+	{name: "in the weights, a flag that is never set", flat: true, never: true, build: nil},
 }
 
 func drawSensor(seed uint64, n normalisation) *sensor {
@@ -161,6 +163,9 @@ func (s *sensor) sample(class int) []float64 {
 			}
 			if v += 0.25 * s.NormFloat64(); s.flags > 0 && c >= s.channels-s.flags {
 				v = float64((class >> (c % 2)) & 1)
+			}
+			if s.norm.never && c == s.channels-1 {
+				v = 0
 			}
 			x = append(x, v*s.unit[c]+s.offset[c])
 		}
