@@ -23,10 +23,13 @@ type drawing struct {
 	consts, body string
 	n            int
 	c, h, w      int
-	quant        string
+	quant, kind  string
 }
 
 func (d *drawing) scale() string {
+	if d.kind == "i16" {
+		return fmt.Sprintf("q(%.6f:0)", (0.01+d.Float64()/10)/256)
+	}
 	return fmt.Sprintf("q(%.4f:%d)", 0.01+d.Float64()/10, d.IntN(41)-20)
 }
 
@@ -36,7 +39,7 @@ func (d *drawing) value() string { return fmt.Sprintf("%%v%d", d.n) }
 func (d *drawing) then(format string, c, h, w int, quant string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	d.n, d.c, d.h, d.w, d.quant = d.n+1, c, h, w, quant
-	d.body += fmt.Sprintf("%s : i8[1,%d,%d,%d] %s = %s\n", d.value(), c, h, w, quant, text)
+	d.body += fmt.Sprintf("%s : %s[1,%d,%d,%d] %s = %s\n", d.value(), d.kind, c, h, w, quant, text)
 }
 
 func (d *drawing) constant(kind, shape, quant string) string {
@@ -57,7 +60,7 @@ func (d *drawing) conv() {
 	pad := d.IntN(2)
 	size := func(n, k int) int { return (n+pad-(k-1)*dil-1)/s + 1 }
 	w := d.constant("i8", fmt.Sprintf("%d,%d,%d,%d", out, in, kh, kw), "q(0.01:0)")
-	b := d.constant("i32", fmt.Sprint(out), "")
+	b := d.constant(map[string]string{"i8": "i32", "i16": "i64"}[d.kind], fmt.Sprint(out), "")
 	d.then("Conv(%s, %s, %s) {kernel_shape=[%d,%d], strides=[%d,%d], dilations=[%d,%d], pads=[%d,0,0,%d], group=%d}",
 		out, size(d.h, kh), size(d.w, kw), d.scale(), d.value(), w, b, kh, kw, s, s, dil, dil, pad, pad, group)
 }
@@ -70,18 +73,18 @@ func (d *drawing) pool() {
 }
 
 func (d *drawing) layer() {
-	switch d.IntN(7) {
-	case 4:
+	switch k := d.IntN(7); {
+	case k == 4 && d.kind == "i8":
 		d.then("Softmax(%s) {axis=1}", d.c, d.h, d.w, "q(0.00390625:-128)", d.value())
-	case 0:
+	case k == 0:
 		d.then("%s(%s)", d.c, d.h, d.w, d.scale(), []string{"Sigmoid", "Tanh", "Relu"}[d.IntN(3)], d.value())
-	case 1:
+	case k == 1:
 		d.pool()
-	case 2:
+	case k == 2:
 		before := d.value()
 		d.then("Relu(%s)", d.c, d.h, d.w, d.scale(), before)
 		d.then("%s(%s, %s)", d.c, d.h, d.w, d.scale(), []string{"Add", "Mul"}[d.IntN(2)], before, d.value())
-	case 3:
+	case k == 3:
 		before, c := d.value(), d.c
 		d.then("Relu(%s)", d.c, d.h, d.w, d.quant, before)
 		d.then("Concat(%s, %s) {axis=1}", c+d.c, d.h, d.w, d.quant, before, d.value())
@@ -91,9 +94,12 @@ func (d *drawing) layer() {
 }
 
 func drawn(seed uint64) string {
-	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 7))}
+	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 7)), kind: "i8"}
+	if d.IntN(3) == 0 {
+		d.kind = "i16"
+	}
 	d.c, d.h, d.w, d.quant = 1+d.IntN(20), 1+d.IntN(20), 1+d.IntN(20), d.scale()
-	in := fmt.Sprintf("in %s : i8[1,%d,%d,%d] %s\n", d.value(), d.c, d.h, d.w, d.quant)
+	in := fmt.Sprintf("in %s : %s[1,%d,%d,%d] %s\n", d.value(), d.kind, d.c, d.h, d.w, d.quant)
 	for range 1 + d.IntN(5) {
 		d.layer()
 	}
@@ -148,6 +154,7 @@ func TestDrawn(t *testing.T) {
 		for _, n := range g.Nodes {
 			if refused(c, n) != "" {
 				refusals++
+				t.Logf("seed %d: %s: %s", seed, n.Op.Name, refused(c, n))
 				g = nil
 				break
 			}

@@ -58,7 +58,7 @@ func build(c *npu.Config, g *ir.Graph) (*result, error) {
 		if l.place(); l.table != nil {
 			l.Through(0)
 		}
-		if !l.Choose(c, l.bytes()) {
+		if !l.Choose(c, l.bytes(c)) {
 			return nil, bug.Errorf("%s: no blocks of %s fit", g.Name, l.Name())
 		}
 	}
@@ -88,8 +88,17 @@ func (b *builder) lower(n *ir.Node) string {
 	return why
 }
 
-// bytes is about what weights and scales take.
-func (l *layer) bytes() float64 { return float64(len(l.kernel))*0.75 + float64(10*len(l.channels)) }
+// bytes is about what weights and scales take: in blocks as deep as there are.
+func (l *layer) bytes(c *npu.Config) (sum float64) {
+	if l.kernel == nil {
+		return 0
+	}
+	l.Block.C = npu.MostDeep
+	for _, w := range l.Pack(c, l.kernel) {
+		sum += float64(len(w))
+	}
+	return sum + float64(10*len(l.channels))
+}
 
 // fuse gives the table of a layer to the one in front of it, where nothing else reads that one's result.
 func (b *builder) fuse() {

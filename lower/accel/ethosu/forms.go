@@ -30,6 +30,8 @@ var tableOps = kernel.TableOps()
 // forms are tried in turn; the reason of the last one that is for the operator stands.
 var forms = []form{
 	{"sums of products with constant weights, scaled by channel", only(op.Conv), (*builder).conv},
+	{"products with constant matrices", only(op.Gemm), (*builder).dense},
+	{"products with constant matrices", only(op.MatMul), (*builder).dense},
 	{"greatest elements and means of windows", func(d *ir.OpDef) bool {
 		return d.Window.Pools() && d.Spread != ir.AnySpread
 	}, (*builder).pool},
@@ -44,6 +46,36 @@ var forms = []form{
 		(*builder).move},
 }
 
+// dense is a product with a constant matrix: a convolution of rows.
+func (b *builder) dense(n *ir.Node) string {
+	w := n.In[1]
+	if w.Const == nil || w.Type.Rank() != 2 || n.Input(2) != nil && n.In[2].Const == nil {
+		return "weights or bias are computed at run time or have no two dimensions, want a constant matrix"
+	}
+	in, out := b.of(n.In[0]), b.of(n.Out[0])
+	rows := w.Const
+	if axis := n.Op.WeightAxis(n); axis != 0 {
+		rows = rows.Transpose([]int{1, 0})
+	}
+	m, r := *in, *out
+	for _, x := range []*fmap{&m, &r} {
+		if x.H > 1 && x.StrideY != int64(x.W)*x.StrideX {
+			return "rows lie apart, want neighbours"
+		}
+		x.H, x.W = 1, x.H*x.W
+		x.area.maps = append(x.area.maps, x)
+	}
+	if m.C != rows.Shape[1] || r.C != rows.Shape[0] {
+		return fmt.Sprintf("a product of %s and %s, want rows and columns as they lie in memory", n.In[0].Type, w.Type)
+	}
+	l := plain(npu.Conv, &m, &r)
+	why := l.sums(n, rows, r.C)
+	if why == "" {
+		b.add(l)
+	}
+	return why
+}
+
 // conv is a convolution of one group, or of a group for each channel.
 func (b *builder) conv(n *ir.Node) string {
 	g, err := op.ConvGeometry(n)
@@ -54,12 +86,21 @@ func (b *builder) conv(n *ir.Node) string {
 	if why := l.windows(n, g); why != "" {
 		return why
 	}
-	filter, why := l.scale(n, g.COut)
+	if why := l.sums(n, n.In[1].Const.Transpose([]int{0, 2, 3, 1}), g.COut); why != "" {
+		return why
+	}
+	l.fold()
+	b.add(l)
+	return ""
+}
+
+// sums fills in weights, [out]..., and what becomes of their sums.
+func (l *layer) sums(n *ir.Node, w *tensor.Dense, channels int) string {
+	filter, why := l.scale(n, channels)
 	if why != "" {
 		return why
 	}
-	w := n.In[1].Const.Transpose([]int{0, 2, 3, 1})
-	each, first := w.Len()/g.COut, int64(0)
+	each, first := w.Len()/channels, int64(0)
 	if n.In[1].Type.DType == tensor.U8 {
 		first = 128
 	}
@@ -67,14 +108,20 @@ func (b *builder) conv(n *ir.Node) string {
 	for i := range l.kernel {
 		l.kernel[i] = int16(w.Int(i) - first + int64(filter[i/each%len(filter)]))
 	}
-	l.fold()
-	b.add(l)
 	return ""
 }
 
 // fold makes neighbours along a row channels, where windows go along it by as many and multipliers are busier so.
 func (l *layer) fold() {
 	k, in := &l.Window, l.in
+	if all := in.H * in.W * in.C; k.H*k.W > 1 && l.out.H*l.out.W == 1 && k.H == in.H && k.W == in.W && all < mostSide &&
+		k.Top+k.Left+k.Bottom+k.Right == 0 && in.span() == int64(all*in.Bits/8) && l.Kind == npu.Conv { // one window is a product of vectors
+		m := *in
+		m.H, m.W, m.C = 1, 1, all
+		in.area.maps = append(in.area.maps, &m)
+		l.in, k.H, k.W, k.StrideX, k.StrideY, k.DilateX, k.DilateY = &m, 1, 1, 1, 1, 1, 1
+		return
+	}
 	s, taps := k.StrideX, k.H*k.W
 	if l.Kind != npu.Conv || s == 1 || k.DilateX > 1 || in.W%s != 0 || in.StrideX != int64(in.C*in.Bits/8) {
 		return
@@ -117,13 +164,21 @@ func (l *layer) windows(n *ir.Node, g *op.ConvGeom) string {
 
 // scale fills in what becomes of sums, and gives minus the zero points of the weights.
 func (l *layer) scale(n *ir.Node, channels int) (filter []int32, why string) {
-	if p, why := op.Conv16Params(n); why == "" {
+	wide, narrow := op.Conv16Params, op.ConvQuantParams
+	switch n.Op {
+	case op.Gemm:
+		wide, narrow = op.Gemm16Params, op.GemmQuantParams
+	case op.MatMul:
+		wide, narrow = op.MatMul16Params, op.MatMulQuantParams
+	}
+	if p, why := wide(n); why == "" {
 		l.AccFormat, l.Rounding, l.Low, l.High = 1, npu.HalfUp, int64(p.ActMin), int64(p.ActMax)
 		return p.FilterOff, l.channel(n, channels, func(c int) (uint32, int32) {
+			c %= len(p.Mult)
 			return uint32(fixp.ReduceMultiplier(p.Mult[c])), 15 - p.Shift[c]
 		})
 	}
-	p, why := op.ConvQuantParams(n)
+	p, why := narrow(n)
 	if why != "" {
 		return nil, why
 	}
@@ -133,7 +188,7 @@ func (l *layer) scale(n *ir.Node, channels int) (filter []int32, why string) {
 		l.Rounding = npu.HalfUp
 	}
 	return p.FilterOff, l.channel(n, channels, func(c int) (uint32, int32) {
-		return uint32(p.Mult[c]), 31 - p.Shift[c]
+		return uint32(p.Mult[c%len(p.Mult)]), 31 - p.Shift[c%len(p.Mult)]
 	})
 }
 
@@ -262,15 +317,25 @@ func (l *layer) divides(taps int64) bool {
 	return step == 1
 }
 
-// lookup is a table of 256 results.
+// lookup is a table of 256 results, or of 512 lines between results of int16.
 func (b *builder) lookup(n *ir.Node) string {
+	k, why := kernel.RunInput(n)
+	if why != "" {
+		return why
+	}
+	in, out := b.of(n.In[k]), b.of(n.Out[0])
+	l := plain(npu.Max, in, out)
+	if in.Bits == 16 {
+		if l.table, why = lines(n, n.In[k]); why == "" {
+			l.over = true
+			b.add(l)
+		}
+		return why
+	}
 	t, why := kernel.Table256(n)
 	if why != "" {
 		return why
 	}
-	k, _ := kernel.RunInput(n)
-	in, out := b.of(n.In[k]), b.of(n.Out[0])
-	l := plain(npu.Max, in, out)
 	// The table's entries are in the order of numbers, not of bit patterns.
 	if in.Signed {
 		t = append(slices.Clone(t[128:]), t[:128]...)

@@ -3,6 +3,7 @@
 package ethosu
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
@@ -32,7 +33,11 @@ func rounded(o npu.Op) []npu.Op {
 
 // sums scale the operand of the smaller step, or both by 16 bits.
 func sums(n *ir.Node, mode int) []npu.Op {
-	s := fixp.NewAddScales(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0])
+	scales := fixp.NewAddScales
+	if n.Out[0].Type.DType == tensor.I16 {
+		scales = fixp.NewAddScales16
+	}
+	s := scales(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0])
 	const half, bits16 = 1 << 30, 16
 	left := int(s.LeftShift)
 	o := npu.Op{Mode: mode, Scale: uint32(s.OutMult), Shift: 31 - int(s.OutShift)}
@@ -58,8 +63,9 @@ func (b *builder) pair(n *ir.Node) string {
 		return fmt.Sprintf("%d operands, want two", len(n.In))
 	}
 	for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
-		if t := v.Type; t.Quant == nil || t.Quant.PerAxis() || t.DType != tensor.I8 && t.DType != tensor.U8 {
-			return fmt.Sprintf("%s is %s, want int8 or uint8 with one scale", v, t)
+		t := v.Type
+		if t.Quant == nil || t.Quant.PerAxis() || t.DType.Size() != n.Out[0].Type.DType.Size() || t.DType.Size() > 2 {
+			return fmt.Sprintf("%s is %s, want integers of 8 or 16 bits with one scale", v, t)
 		}
 	}
 	l := plain(npu.Elementwise, nil, b.of(n.Out[0]))
@@ -94,9 +100,13 @@ func (l *layer) spread(first, second *fmap) bool {
 
 // exactly finds the way that gives every number, or says of which two numbers the best one does not.
 func (l *layer) exactly(n *ir.Node, first, second *fmap) (nearest string) {
-	want, err := everyPair(n)
-	if err != nil {
-		return err.Error()
+	proof := everyPair
+	if first.Bits == 16 {
+		proof = everyOperand
+	}
+	same, why := proof(n, first, second)
+	if why != "" {
+		return why
 	}
 	most := -1
 	for _, way := range pairModes(n) {
@@ -107,7 +117,7 @@ func (l *layer) exactly(n *ir.Node, first, second *fmap) (nearest string) {
 		if min(o.Shift, o.AShift) < 0 || max(o.Shift, o.AShift) > 63 {
 			continue
 		}
-		right, text := differs(&o, want, first, second)
+		right, text := same(&o)
 		if l.Op = o; text == "" {
 			return ""
 		}
@@ -129,34 +139,125 @@ func (b *builder) operand(v *ir.Value, out ir.Type) *fmap {
 
 func (m *fmap) same(o *fmap) bool { return m.H == o.H && m.W == o.W && m.C == o.C }
 
-// everyPair is a function of two values of 8 bits for all of them: the first one's bit patterns in turn.
-func everyPair(n *ir.Node) (*tensor.Dense, error) {
-	x := kernel.AllBytes(n.In[0].Type.DType, 256)
-	b := make([]byte, 256*256)
+// proof says how many pairs of values are right before the first one that is not, and which that is.
+type proof = func(o *npu.Op) (right int, why string)
+
+// everyPair compares an operation with a function of two values of 8 bits for all of them.
+func everyPair(n *ir.Node, first, second *fmap) (_ proof, why string) {
+	a, b := make([]byte, 256*256), make([]byte, 256*256)
 	for i := range b {
-		b[i] = byte(i >> 8)
+		a[i], b[i] = byte(i), byte(i>>8)
 	}
-	y, err := tensor.FromBytes(n.In[1].Type.DType, []int{len(b)}, b)
-	if err != nil {
-		return nil, err
-	}
-	return kernel.Probe(n, []*tensor.Dense{x, y}, []int{len(b)})
+	return comparison(n, first, second, a, b)
 }
 
-// differs is the first pair for which an operation gives another number than the model, and how many came before.
-func differs(o *npu.Op, want *tensor.Dense, first, second *fmap) (right int, why string) {
-	value := func(m *fmap, b int) int64 {
-		if m.Signed {
-			return int64(int8(b))
-		}
-		return int64(b)
+// comparison compares results of pairs.
+func comparison(n *ir.Node, first, second *fmap, a, b []byte) (_ proof, why string) {
+	size := n.Out[0].Type.DType.Size()
+	x, err := tensor.FromBytes(n.In[0].Type.DType, []int{len(a) / size}, a)
+	if err != nil {
+		return nil, err.Error()
 	}
-	for i := range want.Len() {
-		x, y := value(first, i&255), value(second, i>>8)
-		if got := o.Pair(x, y); got != want.Int(i) {
-			return i, fmt.Sprintf("of %d and %d the model gives %d, the device %d; want the same of every pair", x, y,
-				want.Int(i), got)
+	y, err := tensor.FromBytes(n.In[1].Type.DType, []int{len(b) / size}, b)
+	if err != nil {
+		return nil, err.Error()
+	}
+	want, err := kernel.Probe(n, []*tensor.Dense{x, y}, []int{len(a) / size})
+	if err != nil {
+		return nil, err.Error()
+	}
+	return func(o *npu.Op) (int, string) {
+		for i := range want.Len() {
+			if got := o.Pair(x.Int(i), y.Int(i)); got != want.Int(i) {
+				return i, fmt.Sprintf("of %d and %d the model gives %d, the device %d; want the same of every pair",
+					x.Int(i), y.Int(i), want.Int(i), got)
+			}
+		}
+		return want.Len(), ""
+	}, ""
+}
+
+// everyOperand proves an operation on int16: some pairs show which one it is, all values of each operand are scaled as
+// the model scales them, and what follows has the model's definition.
+func everyOperand(n *ir.Node, first, second *fmap) (_ proof, why string) {
+	if !op.BinaryKernel16(n) && !op.MinMaxKernel(n) || op.Rounding(n) != fixp.DoubleRounding {
+		return nil, fmt.Sprintf("%s of int16 follows another rule than its kernel, want that", n.Op.Name)
+	}
+	const pairs = 1 << 13
+	var a, b []byte
+	for i := range uint32(pairs) {
+		mixed := i * 2654435761 // spread over both operands
+		a, b = append(a, byte(mixed), byte(mixed>>8)), append(b, byte(mixed>>16), byte(mixed>>24))
+	}
+	some, why := comparison(n, first, second, a, b)
+	if why != "" {
+		return nil, why
+	}
+	s := op.AddParams16(n).Scales
+	return func(o *npu.Op) (int, string) {
+		right, why := some(o)
+		switch {
+		case why != "" || o.Mode > npu.Sub:
+			return right, why
+		case o.Rounding != npu.RoundTwice:
+			return right, "the device would round results once, the model does twice"
+		case o.Mode == npu.Mul:
+			return right, ""
+		}
+		for v := int32(-1 << 15); v < 1<<15; v++ {
+			x, y := o.Operands(int64(v), int64(v))
+			left := v << s.LeftShift
+			if x != int64(fixp.Requantize(left, s.Mult1, s.Shift1)) || y != int64(fixp.Requantize(left, s.Mult2, s.Shift2)) {
+				return right, fmt.Sprintf("the device scales operand %d in another way than the model", v)
+			}
+		}
+		return right, ""
+	}, ""
+}
+
+// lines is a table of int16: lines between every 128th value, proven for all.
+func lines(n *ir.Node, v *ir.Value) ([]byte, string) {
+	if v.Type.DType != tensor.I16 || n.Out[0].Type.DType != tensor.I16 {
+		return nil, fmt.Sprintf("from %s to %s, want int16 both", v.Type, n.Out[0].Type)
+	}
+	all := make([]int16, 1<<16)
+	for i := range all {
+		all[i] = int16(i - 1<<15)
+	}
+	in := make([]*tensor.Dense, len(n.In))
+	for i, x := range n.In {
+		if x == v {
+			in[i] = tensor.Of([]int{len(all)}, all)
+		} else if x != nil {
+			c, ok := x.Const.Uniform()
+			if !ok {
+				c = x.Const
+			}
+			in[i] = c
 		}
 	}
-	return want.Len(), ""
+	want, err := kernel.Probe(n, in, []int{len(all)})
+	if err != nil {
+		return nil, err.Error()
+	}
+	curve, ok := kernel.CurveOf(n)
+	if !ok {
+		curve = &fixp.InterpolatedLUT16{}
+		for i := range curve {
+			curve[i] = int16(want.Int(min(i*128, len(all)-1)))
+		}
+	}
+	var out []byte
+	for i := range len(curve) - 1 {
+		out = binary.LittleEndian.AppendUint16(out, uint16(curve[i]))
+		out = binary.LittleEndian.AppendUint16(out, uint16(curve[i+1]-curve[i]))
+	}
+	for i, x := range all {
+		at := int(x)>>7 + 256
+		base, slope := int64(curve[at]), int64(curve[at+1]-curve[at])
+		if got := base + (slope*int64(x&127)+64)>>7; got != want.Int(i) {
+			return nil, fmt.Sprintf("of %d the model gives %d, lines between every 128th value %d", x, want.Int(i), got)
+		}
+	}
+	return out, ""
 }

@@ -82,8 +82,8 @@ func (o *Op) Choose(c *Config, weightBytes float64) bool {
 				}
 				if x.Block = (Block{h, w, d}); x.arrange(c) {
 					e, _ := c.estimate(&group{Op: &x, parts: 1, weightBytes: weightBytes}, 0)
-					if e.Cycles < least {
-						best, least, found = x, e.Cycles, true
+					if n := e.Cycles + c.cycles(&x)/1024; n < least { // of equal ones that with the fewest of its own
+						best, least, found = x, n, true
 					}
 				}
 				if d >= o.OFM.C {

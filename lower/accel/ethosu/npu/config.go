@@ -75,7 +75,10 @@ const (
 	maxDepend = 3 // of BLOCKDEP
 )
 
-var blockMost = Block{32, 64, 128}
+// MostDeep is the most channels of a block.
+const MostDeep = 128
+
+var blockMost = Block{32, 64, MostDeep}
 
 // lutAt is where the tables of activations lie in the shared memory.
 func (c *Config) lutAt() int { return (c.Banks - 2) * bankBytes }

@@ -82,6 +82,9 @@ func curve(v int64, function int) int64 {
 // Scaled is v by the operation's one scale.
 func (o *Op) Scaled(v int64) int64 { return scaleBy(v, o.Scale, o.Shift, o.Rounding) }
 
+// Operands are the two terms of a sum.
+func (o *Op) Operands(x, y int64) (int64, int64) { return o.operands(x, y) }
+
 // Pair is the result of two elements.
 func (o *Op) Pair(x, y int64) int64 {
 	return clamp(o.element(x-o.IFM.Zero, y-o.IFM2.Zero)+o.OFM.Zero, o.Low, o.High)
