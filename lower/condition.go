@@ -20,7 +20,10 @@ var (
 	// native4D is an accelerator whose tensors are 4-D and that computes in
 	// their own order.
 	native4D = Condition{"accelerator on 4-D tensors, --legalize on",
-		func(f *Facts) bool { return f.Accel != nil && f.Legalize && f.Accel.Traits().Native4D }}
+		func(f *Facts) bool {
+			stateless := len(f.StateBindings) == 0 && f.Stream == nil
+			return f.Accel != nil && f.Legalize && f.Accel.Traits().Native4D && stateless
+		}}
 	floatModel = Condition{"float model",
 		func(f *Facts) bool { return !f.Quantised }}
 	quantisedModel = Condition{"quantised model",

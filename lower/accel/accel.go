@@ -65,6 +65,8 @@ type Traits struct {
 	// Native4D: the graph is rewritten so that every value has four dimensions
 	// where that is possible; nodes behind the segments rebuild its outputs.
 	Native4D bool
+	// OtherRanks: it computes values of other ranks, too, so that programs with state keep the model's.
+	OtherRanks bool
 	// ChannelsLast: values of rank 4 on the boundary of a segment lie NHWC in
 	// memory, otherwise in logical order.
 	ChannelsLast bool

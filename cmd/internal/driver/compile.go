@@ -165,7 +165,7 @@ func (c *Config) stateFits(o *lower.Options, spec *boards.Spec) error {
 		what = fmt.Sprintf("the model keeps state of its own (%s)", strings.Join(names, ", "))
 	}
 	switch {
-	case o.Accel != nil && o.Accel.Traits().Native4D: // it rewrites inputs and outputs
+	case o.Accel != nil && o.Accel.Traits().Native4D && !o.Accel.Traits().OtherRanks: // it rewrites inputs and outputs
 		return usage("%s: not on a board with an accelerator (%s), want one without, such as %s", what, spec.Name,
 			spec.Core)
 	case o.NativeIO:

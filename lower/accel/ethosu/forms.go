@@ -89,7 +89,9 @@ func (b *builder) conv(n *ir.Node) string {
 	if why := l.sums(n, n.In[1].Const.Transpose([]int{0, 2, 3, 1}), g.COut); why != "" {
 		return why
 	}
-	l.fold()
+	if !l.whole() {
+		l.fold()
+	}
 	b.add(l)
 	return ""
 }
@@ -111,17 +113,24 @@ func (l *layer) sums(n *ir.Node, w *tensor.Dense, channels int) string {
 	return ""
 }
 
+// whole makes a product of vectors of the only window that there is.
+func (l *layer) whole() bool {
+	k, in := &l.Window, l.in
+	all := in.H * in.W * in.C
+	if l.Kind != npu.Conv || l.out.H*l.out.W > 1 || k.H != in.H || k.W != in.W || all >= mostSide ||
+		k.Top+k.Left+k.Bottom+k.Right > 0 || in.span() != int64(all*in.Bits/8) {
+		return false
+	}
+	m := *in
+	m.H, m.W, m.C = 1, 1, all
+	in.area.maps = append(in.area.maps, &m)
+	l.in, *k = &m, npu.Window{H: 1, W: 1, StrideX: 1, StrideY: 1, DilateX: 1, DilateY: 1, Split: k.Split}
+	return true
+}
+
 // fold makes neighbours along a row channels, where windows go along it by as many and multipliers are busier so.
 func (l *layer) fold() {
 	k, in := &l.Window, l.in
-	if all := in.H * in.W * in.C; k.H*k.W > 1 && l.out.H*l.out.W == 1 && k.H == in.H && k.W == in.W && all < mostSide &&
-		k.Top+k.Left+k.Bottom+k.Right == 0 && in.span() == int64(all*in.Bits/8) && l.Kind == npu.Conv { // one window is a product of vectors
-		m := *in
-		m.H, m.W, m.C = 1, 1, all
-		in.area.maps = append(in.area.maps, &m)
-		l.in, k.H, k.W, k.StrideX, k.StrideY, k.DilateX, k.DilateY = &m, 1, 1, 1, 1, 1, 1
-		return
-	}
 	s, taps := k.StrideX, k.H*k.W
 	if l.Kind != npu.Conv || s == 1 || k.DilateX > 1 || in.W%s != 0 || in.StrideX != int64(in.C*in.Bits/8) {
 		return

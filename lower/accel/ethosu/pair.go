@@ -104,7 +104,7 @@ func (l *layer) exactly(n *ir.Node, first, second *fmap) (nearest string) {
 	if first.Bits == 16 {
 		proof = everyOperand
 	}
-	same, why := proof(n, first, second)
+	same, why := proof(n)
 	if why != "" {
 		return why
 	}
@@ -143,16 +143,16 @@ func (m *fmap) same(o *fmap) bool { return m.H == o.H && m.W == o.W && m.C == o.
 type proof = func(o *npu.Op) (right int, why string)
 
 // everyPair compares an operation with a function of two values of 8 bits for all of them.
-func everyPair(n *ir.Node, first, second *fmap) (_ proof, why string) {
+func everyPair(n *ir.Node) (_ proof, why string) {
 	a, b := make([]byte, 256*256), make([]byte, 256*256)
 	for i := range b {
 		a[i], b[i] = byte(i), byte(i>>8)
 	}
-	return comparison(n, first, second, a, b)
+	return comparison(n, a, b)
 }
 
 // comparison compares results of pairs.
-func comparison(n *ir.Node, first, second *fmap, a, b []byte) (_ proof, why string) {
+func comparison(n *ir.Node, a, b []byte) (_ proof, why string) {
 	size := n.Out[0].Type.DType.Size()
 	x, err := tensor.FromBytes(n.In[0].Type.DType, []int{len(a) / size}, a)
 	if err != nil {
@@ -179,7 +179,7 @@ func comparison(n *ir.Node, first, second *fmap, a, b []byte) (_ proof, why stri
 
 // everyOperand proves an operation on int16: some pairs show which one it is, all values of each operand are scaled as
 // the model scales them, and what follows has the model's definition.
-func everyOperand(n *ir.Node, first, second *fmap) (_ proof, why string) {
+func everyOperand(n *ir.Node) (_ proof, why string) {
 	if !op.BinaryKernel16(n) && !op.MinMaxKernel(n) || op.Rounding(n) != fixp.DoubleRounding {
 		return nil, fmt.Sprintf("%s of int16 follows another rule than its kernel, want that", n.Op.Name)
 	}
@@ -189,7 +189,7 @@ func everyOperand(n *ir.Node, first, second *fmap) (_ proof, why string) {
 		mixed := i * 2654435761 // spread over both operands
 		a, b = append(a, byte(mixed), byte(mixed>>8)), append(b, byte(mixed>>16), byte(mixed>>24))
 	}
-	some, why := comparison(n, first, second, a, b)
+	some, why := comparison(n, a, b)
 	if why != "" {
 		return nil, why
 	}
@@ -207,7 +207,8 @@ func everyOperand(n *ir.Node, first, second *fmap) (_ proof, why string) {
 		for v := int32(-1 << 15); v < 1<<15; v++ {
 			x, y := o.Operands(int64(v), int64(v))
 			left := v << s.LeftShift
-			if x != int64(fixp.Requantize(left, s.Mult1, s.Shift1)) || y != int64(fixp.Requantize(left, s.Mult2, s.Shift2)) {
+			a, b := fixp.Requantize(left, s.Mult1, s.Shift1), fixp.Requantize(left, s.Mult2, s.Shift2)
+			if x != int64(a) || y != int64(b) {
 				return right, fmt.Sprintf("the device scales operand %d in another way than the model", v)
 			}
 		}

@@ -66,7 +66,9 @@ func (u *Unit) name() string { return fmt.Sprintf("ethos-u%d-%d", 55+10*u.U65, u
 func (u *Unit) config() *npu.Config { return npu.Find(u.name()) }
 
 // Traits says: 4-D tensors, channels last.
-func (*Unit) Traits() accel.Traits { return accel.Traits{Native4D: true, ChannelsLast: true} }
+func (*Unit) Traits() accel.Traits {
+	return accel.Traits{Native4D: true, OtherRanks: true, ChannelsLast: true}
+}
 
 // CheckLegality gives the reasons why the configuration does not compute a node exactly.
 func (u *Unit) CheckLegality(n *ir.Node) []kernel.Reason {
