@@ -180,7 +180,7 @@ func throughAffine(t ir.Type, shape []int, affine func(i int) (scale, offset flo
 		s := float64(q.Scale[0]) / scale
 		z := float64(q.Zero[0]) + offset/float64(q.Scale[0])
 		if out.Scale[i] = float32(s); !(s > 0) || math.IsInf(s, 0) || float64(out.Scale[i]) < minScale ||
-			!(math.Abs(z) < 1<<30) || math.Abs(z-math.Round(z)) > 1.0/8 {
+			!(math.Abs(z) < 1<<30) || math.Abs(z-math.Round(z)) > max(1.0/8, math.Abs(z)*0x1p-23) { // float32
 			return nil
 		}
 		out.Zero[i] = int32(math.Round(z))

@@ -283,7 +283,11 @@ func (r *region) loses(p *component) bool {
 		}
 	}
 	for _, c := range p.cuts {
-		loses = r.loss(c) > mostNoise || loses
+		most := float64(mostNoise)
+		if w := r.weights(c); w != nil && r.data(w.n) == tensor.I16 {
+			most *= 1 << 8 // 12 of 16 bits are left
+		}
+		loses = r.loss(c) > most || loses
 	}
 	return loses
 }

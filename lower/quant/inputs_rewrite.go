@@ -41,7 +41,7 @@ func (r *region) weights(c cut) *inputWeights {
 		return nil
 	}
 	n := c.n
-	if n.Op == op.ConvTranspose || !r.weighted(n) || r.data(n) != tensor.I8 {
+	if n.Op == op.ConvTranspose || !r.weighted(n) {
 		return nil
 	}
 	w := &inputWeights{n: n, inner: 1, taps: 1, padded: n.Op == op.MatMul, outs: channels(n, weightAxis(n))}

@@ -321,7 +321,18 @@ func mixedUnits(t *testing.T, seed uint64, n normalisation) {
 	test, want := draw(g, 250)
 	float := s.right(t, g, test, want)
 
+	for _, wide := range []tensor.DType{tensor.I8, tensor.I16} {
+		s.integers(t, g, in, test, want, float, wide)
+	}
+}
+
+// integers holds a network with data of a type against float.
+func (s *sensor) integers(t *testing.T, g *ir.Graph, in, test []quant.Sample, want []int, float float64,
+	typ tensor.DType) {
 	opt := quant.Options{Samples: in, BiasCorrection: true, Try: quant.Trial{Bias: true}}
+	if typ == tensor.I16 {
+		opt.Layer = func(*ir.Node) quant.Layer { return quant.Int16x8 }
+	}
 	p := g.Clone()
 	testenv.OK(t, quant.ScaleBorders(p, opt))
 	irtest.Verify(t, p)
@@ -338,10 +349,10 @@ func mixedUnits(t *testing.T, seed uint64, n normalisation) {
 	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	for _, v := range q.In {
-		testenv.Check(t, n.real || v.Type.DType == tensor.I8, "input %s is %s, want int8\n%s", v.Name, v.Type, p)
+		testenv.Check(t, s.norm.real || v.Type.DType == typ, "input %s is %s, want %s\n%s", v.Name, v.Type, typ, p)
 	}
 	got := s.right(t, q, test, want)
-	testenv.Check(t, !(float < 60) && !(got < float-2), "int8 gets %.1f %% right, float %.1f %%\n%s", got, float, p)
+	testenv.Check(t, !(float < 60) && !(got < float-2), "%s gets %.1f %% right, float %.1f %%\n%s", typ, got, float, p)
 }
 
 // TestMissing: where a model puts numbers in the place of NaN, calibration data may hold it, with
