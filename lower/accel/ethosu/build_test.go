@@ -110,16 +110,17 @@ func drawn(seed uint64) string {
 func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte {
 	t.Helper()
 	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
+	if b.over.Scratch { // the input is the end of the working memory
+		regions[working] = npu.Scratch(max(b.working, b.over.Ahead+g.In[b.over.I].Type.Bytes()))
+	}
 	var out [][]byte
 	for i, v := range g.In {
 		data := bytesOf(v, in[i])
-		switch r := b.regions[i]; {
+		switch r, m := b.regions[i], regions[working]; {
 		case r == working:
-			testenv.OK(t, regions[r].Put(b.at[i], data))
-		case b.over.Scratch && b.over.I == i: // the input is the end of the working memory
-			m := npu.Scratch(max(b.working, b.over.Ahead+len(data)))
+			testenv.OK(t, m.Put(b.at[i], data))
+		case b.over.Scratch && b.over.I == i:
 			testenv.OK(t, m.Put(b.over.Ahead, data))
-			regions[working] = m
 			regions[r] = &npu.Memory{Data: m.Data[b.over.Ahead:], Known: m.Known[b.over.Ahead:], ReadOnly: true}
 		default:
 			regions[r] = npu.Constant(data)
@@ -144,6 +145,26 @@ func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte
 
 func bytesOf(v *ir.Value, d *tensor.Dense) []byte { return data(&ir.Value{Type: v.Type, Const: d}) }
 
+// equal compares a graph's stream with the graph.
+func equal(t *testing.T, c *npu.Config, g *ir.Graph, seed uint64, text string) {
+	t.Helper()
+	b, err := build(c, g)
+	testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, text)
+	r, in := rand.New(rand.NewPCG(seed, 8)), make([]*tensor.Dense, len(g.In))
+	for i, v := range g.In {
+		raw := make([]byte, v.Type.Bytes())
+		for k := range raw {
+			raw[k] = byte(r.IntN(256))
+		}
+		in[i] = testenv.Must(tensor.FromBytes(v.Type.DType, v.Type.Shape, raw))(t)
+	}
+	want := testenv.Must(interp.Run(g, in, nil))(t)
+	for i, got := range b.execute(t, g, in) {
+		testenv.Require(t, bytes.Equal(got, bytesOf(g.Out[i], want[i])), "seed %d on %s: result %d differs\n%s", seed,
+			c.Name, i, text)
+	}
+}
+
 // TestDrawn: the streams of drawn chains of layers give the numbers of the model, on every configuration.
 func TestDrawn(t *testing.T) {
 	from, count := testenv.Range(t, 60)
@@ -162,22 +183,9 @@ func TestDrawn(t *testing.T) {
 		if g == nil {
 			continue
 		}
-		b, err := build(c, g)
-		testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, text)
-		r, in := rand.New(rand.NewPCG(seed, 8)), make([]*tensor.Dense, len(g.In))
-		for i, v := range g.In {
-			raw := make([]byte, v.Type.Bytes())
-			for k := range raw {
-				raw[k] = byte(r.IntN(256))
-			}
-			in[i] = testenv.Must(tensor.FromBytes(v.Type.DType, v.Type.Shape, raw))(t)
-		}
-		want := testenv.Must(interp.Run(g, in, nil))(t)
-		for i, got := range b.execute(t, g, in) {
-			testenv.Require(t, bytes.Equal(got, bytesOf(g.Out[i], want[i])), "seed %d on %s: result %d differs\n%s",
-				seed, c.Name, i, text)
-		}
+		equal(t, c, g, seed, text)
 	}
+	manyEnds(t)
 	testenv.Check(t, refusals < count/2, "%d of %d are refused", refusals, count)
 }
 
@@ -187,4 +195,22 @@ func listed(s *npu.Stream) string {
 		b.WriteString(err.Error())
 	}
 	return b.String()
+}
+
+// manyEnds: inputs and results for which there are no regions are copied.
+func manyEnds(t *testing.T) {
+	t.Helper()
+	text := "graph \"g\" {\n"
+	for i := range 9 {
+		text += fmt.Sprintf("in %%x%d : i8[1,16,6,%d] q(0.05:3)\n", i, 5+i)
+	}
+	for i := range 9 {
+		text += fmt.Sprintf("%%y%d : i8[1,16,3,%d] q(0.05:3) = MaxPool(%%x%d) {kernel_shape=[2,1], strides=[2,1]}\n", i,
+			5+i, i)
+	}
+	for i := range 9 {
+		text += fmt.Sprintf("out \"o%d\" = %%y%d\n", i, i)
+	}
+	g := irtest.Parse(t, text+"}")
+	equal(t, &npu.Configs[2], g, 1, text)
 }

@@ -114,7 +114,7 @@ func (b *builder) brick() {
 	seen := map[*area]bool{}
 	for _, l := range b.layers {
 		a := l.out.area
-		if seen[a] || a.region != working || a.within != nil || a.parts {
+		if seen[a] || a.region != working || a.within != nil || a.parts || b.fixed[a] {
 			continue
 		}
 		seen[a] = true

@@ -56,12 +56,21 @@ func (p *places) node(i int, l *layer) plan.Node {
 	p.values = append(p.values, plan.Value{Name: fmt.Sprint("result", i), Bytes: l.out.span(), AliasOf: within,
 		Delta: at + l.out.from})
 	p.areas = append(p.areas, nil)
-	for _, v := range n.In {
-		if l.over && l.in.span() == l.out.span() && v != within {
-			n.Overlap = append(n.Overlap, plan.Overlap{Out: n.Out[0], In: v, Exact: true})
+	for _, m := range []*fmap{l.in, l.in2} {
+		if m != nil && l.over && m.alike(l.out) {
+			if v, ok := p.index[m.area]; ok && v != within {
+				n.Overlap = append(n.Overlap, plan.Overlap{Out: n.Out[0], In: v, Exact: true})
+			}
 		}
 	}
 	return n
+}
+
+// alike says that elements of two maps lie at the same places of their areas.
+func (m *fmap) alike(o *fmap) bool {
+	a, b := m.FeatureMap, o.FeatureMap
+	a.Zero, a.Signed, b.Zero, b.Signed = 0, false, 0, false
+	return a == b && m.from == 0 && o.from == 0
 }
 
 // hold takes inputs and results.
@@ -100,14 +109,14 @@ func (bin *result) plan(b *builder, held []*area, inputs int) {
 	}
 	b.layers = layers
 	if p.first != nil {
-		bin.overlay(b.layers, p.first, slices.Index(held, p.first))
+		bin.overlay(b.layers, held[:inputs], slices.Index(held, p.first))
 	}
 }
 
-// overlay finds how the working memory may lie over an input: what is written before the last layer has read it lies
-// below its bytes or above them.
-func (bin *result) overlay(layers []*layer, first *area, input int) {
-	last := 0
+// overlay finds how the working memory may lie over an input: what is written before its last layer has run lies below
+// its bytes or above them.
+func (bin *result) overlay(layers []*layer, inputs []*area, input int) {
+	first, last := inputs[input], 0
 	for i, l := range layers {
 		for _, m := range []*fmap{l.in, l.in2} {
 			if m != nil && m.area == first {
@@ -116,6 +125,11 @@ func (bin *result) overlay(layers []*layer, first *area, input int) {
 		}
 	}
 	low, high := int64(bin.working), int64(0)
+	for _, a := range inputs {
+		if a.region == working { // it is copied there
+			low, high = min(low, a.at), max(high, a.at+a.bytes)
+		}
+	}
 	for _, l := range layers[:min(last+1, len(layers))] {
 		if root, at := l.out.area.root(); root.region == working {
 			from := root.at + at + l.out.from

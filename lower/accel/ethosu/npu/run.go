@@ -79,6 +79,9 @@ func (m *machine) step(o *Op) error {
 	if err := m.accesses(o); err != nil {
 		return err
 	}
+	if err := o.over(); err != nil {
+		return err
+	}
 	if err := o.layout(m.cfg).check(o, m.cfg); err != nil {
 		return err
 	}
@@ -123,6 +126,26 @@ func (o *Op) touch(c *Config) {
 	if o.Function != table && c.SharesTables() {
 		o.writes = append(o.writes, c.lut(o))
 	}
+}
+
+// over refuses a result over an input but where every element takes the place of the one that it comes from.
+func (o *Op) over() error {
+	maps := []*FeatureMap{&o.IFM}
+	if o.TwoMaps() {
+		maps = append(maps, &o.IFM2)
+	}
+	for i, f := range maps {
+		if f.Region != o.OFM.Region || meet(o.reads[i].spans, o.writes[0].spans) < 0 {
+			continue
+		}
+		a, b := *f, o.OFM
+		a.Zero, a.Signed, b.Zero, b.Signed = 0, false, 0, false
+		if a != b || o.Kind != Elementwise && o.Window.H*o.Window.W > 1 {
+			return fmt.Errorf("the result is at %d of region %s, over %s in another order; want the same or apart",
+				o.OFM.Base[0], regionName(o.OFM.Region), o.reads[i].what)
+		}
+	}
+	return nil
 }
 
 // accesses finds and checks what an operation reads and writes.
