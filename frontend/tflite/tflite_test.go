@@ -205,7 +205,13 @@ func TestRefused(t *testing.T) {
 		"at least 2 and 1":  func(g *tflitetest.Graph) { g.Ops[2].In = g.Ops[2].In[:1] },
 		"[outputs, inputs]": func(g *tflitetest.Graph) { g.Tensors[5].Shape = []int32{8, 9} },
 	}
+	for name, want := range map[string]string{"FlexErf": "TFLITE_BUILTINS", "LceBconv2d": "Larq",
+		"XC_conv2d": "from before", "edgetpu-custom-op": "before edgetpu_compiler", "NeutronGraph": "from before",
+		"Other": "compute it outside"} {
+		edit[want+" ("+name] = func(g *tflitetest.Graph) { g.Ops[1].Custom = name }
+	}
 	for want, change := range edit {
+		want, _, _ = strings.Cut(want, " (")
 		g := network()
 		b := []byte("\x1c\x00\x00\x00TFL4")
 		if change != nil {

@@ -156,9 +156,11 @@ func init() {
 
 // foreign are what the names of other tools' operators begin with, and what to do about them.
 var foreign = map[string]string{
-	"Flex": "it is one of TensorFlow's own; convert the model with built-in operators only (TFLITE_BUILTINS)",
-	"Lce":  "binary networks of Larq are computed by its own runtime; export the float model without its converter",
-	"XC_":  "the model is compiled for xcore, by XMOS' tools; give nncc the model from before that",
+	"Flex":    "it is one of TensorFlow's own; convert the model with built-in operators only (TFLITE_BUILTINS)",
+	"Lce":     "binary networks of Larq are computed by its own runtime; export the float model without its converter",
+	"XC_":     "the model is compiled for xcore, by XMOS' tools; give nncc the model from before that",
+	"edgetpu": "the model is compiled for the Edge TPU; give nncc the model from before edgetpu_compiler",
+	"Neutron": "the model is compiled for NXP's Neutron; give nncc the model from before that",
 }
 
 var customRows = map[string]row{

@@ -41,7 +41,7 @@ DILATE STABLEHLO_RNG_BIT_GENERATOR REDUCE_WINDOW STABLEHLO_COMPOSITE
 // OperatorName is the name of a builtin operator.
 func OperatorName(code int32) string {
 	if code < 0 || int(code) >= len(operators) || operators[code] == "-" {
-		return fmt.Sprintf("operator code %d", code)
+		return fmt.Sprintf("number %d", code)
 	}
 	return operators[code]
 }
