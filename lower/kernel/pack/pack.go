@@ -43,49 +43,65 @@ func Words(w []int32) []byte {
 }
 
 // Mean is clamp((acc*Mult + Bias) >> Shift), the shift rounded down: a sum as a
-// quantised sum or mean.
+// quantised sum or mean. Where Up is not 0 it is of words: clamp((((acc<<Up)*Mult >>
+// 32) + Bias) >> Shift).
 type Mean struct {
-	Mult, Shift int32
-	Bias        int64
+	Mult, Shift, Up int32
+	Bias            int64
+}
+
+func (m *Mean) product(acc int64) int64 {
+	if m.Up > 0 {
+		return (acc << m.Up) * int64(m.Mult) >> 32
+	}
+	return acc * int64(m.Mult)
 }
 
 // Means finds the form that equals f, which never falls and stays within lo and
 // hi, for every sum from `from` to `to`; slope is about what a step of the sum
-// is in steps of the result, above 0. Between two sums at which f changes it is
-// one number, so that each of these bounds Bias from both sides.
-func Means(f func(acc int32) int8, from, to int32, lo, hi int8, slope float64) (Mean, bool) {
+// is in steps of the result, above 0. That of words, where it is wanted, comes first.
+func Means(f func(acc int32) int8, from, to int32, lo, hi int8, slope float64, words bool) (Mean, bool) {
 	if !(slope > 0) || slope >= 1<<20 {
 		return Mean{}, false
 	}
 	_, exp := math.Frexp(slope)
 	size := bits.Len32(uint32(max(to, -from))) // of a sum
-	m := Mean{Shift: int32(min(30-exp, 61-size-max(0, exp), 52))}
-	if m.Shift < 0 {
-		return m, false
+	forms := []Mean{{Shift: int32(min(30-exp, 61-size-max(0, exp), 52))}}
+	if up := 30 - size; words && up > 0 && up <= exp+30 {
+		forms = append([]Mean{{Up: int32(up), Shift: int32(up - 1 - exp)}}, forms...)
 	}
-	unit := int64(1) << uint(m.Shift)
-	mult := math.Round(slope * float64(unit))
-	if mult < 1 || mult > math.MaxInt32 {
-		return m, false
+	for _, m := range forms {
+		if m.Shift < 0 {
+			continue
+		}
+		mult := math.Round(math.Ldexp(slope, int(m.Shift)))
+		if m.Up > 0 {
+			mult = math.Round(math.Ldexp(slope, int(m.Shift)+32-int(m.Up)))
+		}
+		if m.Mult = int32(mult); mult >= 1 && mult <= math.MaxInt32 && m.bias(f, from, to, lo, hi) {
+			return m, true
+		}
 	}
-	m.Mult = int32(mult)
+	return Mean{}, false
+}
+
+// bias sets the bias with which m equals f. Between two sums at which f changes it is
+// one number, so that each of these bounds it from both sides.
+func (m *Mean) bias(f func(acc int32) int8, from, to int32, lo, hi int8) bool {
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	for w := int64(lo) + 1; w <= int64(hi); w++ {
 		// the least sum of which the result is w or more
 		k := int64(sort.Search(int(to)-int(from)+1, func(i int) bool { return int64(f(from+int32(i))) >= w }))
 		acc := int64(from) + k
 		if acc <= int64(to) {
-			low = max(low, w*unit-acc*int64(m.Mult))
+			low = max(low, w<<m.Shift-m.product(acc))
 		}
 		if k > 0 {
-			high = min(high, w*unit-(acc-1)*int64(m.Mult)-1)
+			high = min(high, w<<m.Shift-m.product(acc-1)-1)
 		}
 	}
-	if low > high || low == math.MinInt64 || high == math.MaxInt64 {
-		return m, false
-	}
 	m.Bias = low + (high-low)/2
-	return m, true
+	return low <= high && low != math.MinInt64 && high != math.MaxInt64 && (m.Up == 0 || m.Bias>>30 == m.Bias>>63)
 }
 
 // Doubtful is the form of slope times a sum of at most size, with zero added, for all

@@ -2007,6 +2007,7 @@ type ReduceS8 struct {
 	Mult     any `c:"mult"`
 	Shift    any `c:"shift"`
 	Doubt    any `c:"doubt"`
+	Up       any `c:"up"`
 }
 
 // CType is the struct in C.

@@ -32,8 +32,8 @@ func clampFields(n *ir.Node) []call.Field {
 }
 
 // meanFields are the form of a sum of `terms` int8 values less center, divided
-// by `divisor`, in one multiplication; none where there is none.
-func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []call.Field {
+// by `divisor`, in one multiplication; none where there is none. words: a form of words is wanted.
+func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale, words bool) []call.Field {
 	if terms > 1<<22 || n.Out[0].Type.DType != tensor.I8 {
 		return nil
 	}
@@ -46,16 +46,20 @@ func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []ca
 	f := func(acc int32) int8 {
 		return qref.MeanResult(acc, rescale, in, int32(divisor), out, int32(zero), lo, hi)
 	}
-	m, ok := pack.Means(f, int32(terms*(-128-center)), int32(terms*(127-center)), int8(lo), int8(hi), slope)
+	m, ok := pack.Means(f, int32(terms*(-128-center)), int32(terms*(127-center)), int8(lo), int8(hi), slope, words)
 	if !ok {
 		return nil
 	}
 	bias := call.F("bias", call.Trained(fmt.Sprintf("%dLL", m.Bias)))
-	return append(ints("mult", call.T(m.Mult), "shift", call.T(m.Shift)), bias)
+	fields := append(ints("mult", call.T(m.Mult), "shift", call.T(m.Shift)), bias)
+	if m.Up > 0 {
+		fields = append(fields, ints("up", call.T(m.Up))...)
+	}
+	return fields
 }
 
 // doubtFields are those of a sum of int16 values.
-func doubtFields(n *ir.Node, terms, divisor, center, zero int, _ bool) []call.Field {
+func doubtFields(n *ir.Node, terms, divisor, center, zero int) []call.Field {
 	size := int64(terms) * (1<<15 + int64(max(center, -center)))
 	in, out := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
 	m, doubt := pack.Doubtful(in/out/float64(divisor), size, int64(zero))
@@ -99,12 +103,13 @@ func lowerReduceSum(l *lowering, n *kernel.Node) {
 	}
 	f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
 		"in_zero", call.T(zeroIn(n.Node)), "out_zero", call.T(zeroOut(n.Node)), "rescale", 1)...)
-	mean := meanFields
+	f = append(f, clampFields(n.Node)...)
 	if n.Out[0].Type.DType == tensor.I16 {
-		mean = doubtFields
+		f = append(f, doubtFields(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node))...)
+	} else {
+		f = append(f, meanFields(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node), true,
+			r.inner > 1 && r.axis <= 255)...)
 	}
-	f = append(append(f, clampFields(n.Node)...), mean(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node),
-		true)...)
 	l.call(l.low.Kernel, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 }
 
@@ -314,7 +319,7 @@ func averageS8(l *lowering, g *op.PoolGeom) {
 	f := append(poolFieldsS8(n, g), ints("center", call.T(center), "out_zero", call.T(zero), "rescale",
 		call.T(rescale))...)
 	window := product(g.Kernel)
-	mean := meanFields(n, window, window, center, zero, rescale != 0)
+	mean := meanFields(n, window, window, center, zero, rescale != 0, false)
 	f = append(append(f, clampFields(n)...), mean...)
 	fn := "nncc_avg_pool2d_s8"
 	if mean != nil && unpadded(g) {

@@ -411,7 +411,8 @@ typedef struct
  * clamp(round_half_away(acc / divisor) + out_zero) with acc = sum of (x - in_zero), or with rescale 1
  * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double. Where mult is not 0, results
  * are clamp((acc * mult + bias) >> shift): of int8 proven to be the same, of int16 the same where what is shifted out
- * is at least doubt away from 0 and 1 << shift. Elsewhere they are computed in double.
+ * is at least doubt away from 0 and 1 << shift. Where up is not 0 they are of words, clamp((((acc << up) * mult >> 32)
+ * + bias) >> shift). Elsewhere they are computed in double.
  */
 typedef struct
 {
@@ -423,6 +424,7 @@ typedef struct
     int32_t act_min, act_max;
     int32_t mult, shift;
     int32_t doubt; /* of int16 */
+    int32_t up;    /* of int8 */
 } nncc_reduce_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner]. */

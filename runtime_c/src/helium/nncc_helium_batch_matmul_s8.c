@@ -282,7 +282,7 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
     int8_t *const records = copy + (p->a_k == 1 && p->k == width ? width : p->m * width);
     const int8_t *left = NULL, *right = NULL, *rows = NULL;
 #if NNCC_HELIUM_MVE
-    const int32_t few = p->n < 4 && p->a_k == 1 && p->y_m == p->n;
+    const int32_t row = p->m == 1 && p->b_k == 1, few = row || (p->n < 4 && p->a_k == 1 && p->y_m == p->n);
 #endif
 
     if (p->m == 1 && p->b_n == 1 && p->n >= 4) {
@@ -297,7 +297,8 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
 
 #if NNCC_HELIUM_MVE
                 if (few) {
-                    nncc_bmm_columns(p, at, bt, copy, y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
+                    (row ? nncc_bmm_turned : nncc_bmm_columns)(
+                        p, at, bt, copy, y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
                     continue;
                 }
 #endif

@@ -17,31 +17,24 @@
 
 #if NNCC_MVE && NNCC_ASM
 
-/* Adds rows of n bytes, `pitch` apart, to the sums of the columns; n is 1 to 8. */
-static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+/* The sums of n columns of rows, `pitch` apart: of 1 to 8, and at most NNCC_COLUMN_ROWS rows. */
+static inline int16x8_t nncc_columns_sum(const int8_t *x, int32_t rows, int32_t pitch, int32_t n)
 {
-    while (rows > 0) {
-        const int32_t k = rows < NNCC_COLUMN_ROWS ? rows : NNCC_COLUMN_ROWS;
-        int16_t part[NNCC_COLUMNS];
+    int16x8_t sum;
 
-        __asm volatile("vctp.16 %[n]\n\t"
-                       "vmov.i32 q0, #0\n\t"
-                       "dls lr, %[k]\n"
-                       "1:\n\t"
-                       "vpst\n\t"
-                       "vldrbt.s16 q1, [%[x]]\n\t"
-                       "add %[x], %[x], %[pitch]\n\t"
-                       "vadd.i16 q0, q0, q1\n\t"
-                       "le lr, 1b\n\t"
-                       "vstrh.16 q0, [%[part]]\n\t"
-                       : [x] "+l"(x)
-                       : [n] "r"(n), [k] "r"(k), [pitch] "r"(pitch), [part] "l"(part)
-                       : "q0", "q1", "lr", "cc", "memory");
-        for (int32_t i = 0; i < n; i++) {
-            sum[i] += part[i];
-        }
-        rows -= k;
-    }
+    __asm volatile("vctp.16 %[n]\n\t"
+                   "vmov.i32 %q[sum], #0\n\t"
+                   "dls lr, %[rows]\n"
+                   "1:\n\t"
+                   "vpst\n\t"
+                   "vldrbt.s16 q1, [%[x]]\n\t"
+                   "add %[x], %[x], %[pitch]\n\t"
+                   "vadd.i16 %q[sum], %q[sum], q1\n\t"
+                   "le lr, 1b\n\t"
+                   : [x] "+l"(x), [sum] "=&w"(sum)
+                   : [n] "r"(n), [rows] "r"(rows), [pitch] "r"(pitch)
+                   : "q1", "lr", "cc", "memory");
+    return sum;
 }
 
 /* The sum of n bytes in a row. */
@@ -64,31 +57,22 @@ static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
 #elif NNCC_MVE_C
 
 #define NNCC_COLUMNS_ROW(what) \
-    for (int32_t i = k; i > 0; i--) { \
+    for (; rows > 0; rows--) { \
         part = vaddq_s16(part, NNCC_GET8##what(x)); \
         x += pitch; \
     }
 
-static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+static inline int16x8_t nncc_columns_sum(const int8_t *x, int32_t rows, int32_t pitch, int32_t n)
 {
     const mve_pred16_t rest = vctp16q((uint32_t)n);
+    int16x8_t part = vdupq_n_s16(0);
 
-    while (rows > 0) {
-        const int32_t k = rows < NNCC_COLUMN_ROWS ? rows : NNCC_COLUMN_ROWS;
-        int16x8_t part = vdupq_n_s16(0);
-        int16_t each[NNCC_COLUMNS];
-
-        if (n == NNCC_COLUMNS) {
-            NNCC_COLUMNS_ROW()
-        } else {
-            NNCC_COLUMNS_ROW(_REST)
-        }
-        vstrhq_s16(each, part);
-        for (int32_t i = 0; i < n; i++) {
-            sum[i] += each[i];
-        }
-        rows -= k;
+    if (n >= NNCC_COLUMNS) {
+        NNCC_COLUMNS_ROW()
+    } else {
+        NNCC_COLUMNS_ROW(_REST)
     }
+    return part;
 }
 
 #define NNCC_BYTES_SUM(what, sum) \
@@ -103,6 +87,26 @@ static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
 
     NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_BYTES_SUM, sum);
     return sum;
+}
+
+#endif
+
+#if NNCC_MVE
+
+/* Adds rows of n bytes, `pitch` apart, to the sums of the columns; n is 1 to 8. */
+static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+{
+    while (rows > 0) {
+        const int32_t k = rows < NNCC_COLUMN_ROWS ? rows : NNCC_COLUMN_ROWS;
+        int16_t part[NNCC_COLUMNS];
+
+        vstrhq_s16(part, nncc_columns_sum(x, k, pitch, n));
+        for (int32_t i = 0; i < n; i++) {
+            sum[i] += part[i];
+        }
+        x += k * pitch;
+        rows -= k;
+    }
 }
 
 #else

@@ -4,6 +4,7 @@
 #include "nncc_columns.h"
 #include "nncc_mean.h"
 #include "nncc_s8.h"
+#include "nncc_simd32.h"
 
 /* The result of a sum of the values themselves. */
 static int8_t nncc_reduced(const nncc_reduce_s8_params *p, int32_t sum)
@@ -18,6 +19,78 @@ static int8_t nncc_reduced(const nncc_reduce_s8_params *p, int32_t sum)
                : nncc_mean_s8(acc, p->divisor, p->out_zero, p->act_min, p->act_max);
 }
 
+#if NNCC_MVE
+
+/* The results of four sums. */
+static inline int32x4_t nncc_reduced4(const nncc_reduce_s8_params *p, int32x4_t sum)
+{
+    const int32x4_t acc = vshlq_r_s32(vsubq_n_s32(sum, p->axis * p->in_zero), p->up);
+    const int32x4_t v = vaddq_n_s32(vmulhq_s32(acc, vdupq_n_s32(p->mult)), (int32_t)p->bias);
+
+    return nncc_limit4(vshlq_r_s32(v, -p->shift), vdupq_n_s32(p->act_min), vdupq_n_s32(p->act_max));
+}
+
+/* The form of words, of eight columns at a time: sums of halfwords, of 255 rows at most. */
+static void nncc_reduce_columns(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
+{
+    const nncc_reduce_s8_params q = *p; /* no store changes it */
+
+    for (int32_t left = q.inner; left > 0; left -= 8) {
+        const int16x8_t sum = nncc_columns_sum(x, q.axis, q.inner, left);
+        const int32x4_t even = nncc_reduced4(&q, vmovlbq_s16(sum)), odd = nncc_reduced4(&q, vmovltq_s16(sum));
+
+        vstrbq_p_s16(y, vmovntq_s32(vreinterpretq_s16_s32(even), odd), vctp16q((uint32_t)left));
+        x += 8;
+        y += 8;
+    }
+}
+
+#else
+
+static inline int8_t nncc_reduced_words(const nncc_reduce_s8_params *p, int32_t sum)
+{
+    const int32_t acc = (sum - p->axis * p->in_zero) * (1 << p->up);
+    const int32_t v = ((int32_t)((int64_t)acc * p->mult >> 32) + (int32_t)p->bias) >> p->shift;
+
+    return (int8_t)(v < p->act_min ? p->act_min : (v > p->act_max ? p->act_max : v));
+}
+
+/* The form of words, of four columns at a time where halfwords are added. */
+static void nncc_reduce_columns(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
+{
+    const nncc_reduce_s8_params q = *p; /* no store changes it */
+    int32_t i = 0;
+
+#if NNCC_SIMD32
+    for (; i + 4 <= q.inner; i += 4) {
+        const int8_t *from = x + i;
+        uint32_t even = 0, odd = 0;
+
+        for (int32_t k = q.axis; k > 0; k--) {
+            const uint32_t w = nncc_load_word_at(from);
+
+            even = nncc_add_even(even, w);
+            odd = nncc_add_odd(odd, w);
+            from += q.inner;
+        }
+        y[i] = nncc_reduced_words(&q, nncc_low_half(even));
+        y[i + 1] = nncc_reduced_words(&q, nncc_low_half(odd));
+        y[i + 2] = nncc_reduced_words(&q, nncc_high_half(even));
+        y[i + 3] = nncc_reduced_words(&q, nncc_high_half(odd));
+    }
+#endif
+    for (; i < q.inner; i++) {
+        int32_t sum = 0;
+
+        for (int32_t k = 0; k < q.axis; k++) {
+            sum += x[k * q.inner + i];
+        }
+        y[i] = nncc_reduced_words(&q, sum);
+    }
+}
+
+#endif
+
 void nncc_reduce_sum_s8(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
 {
     const int32_t inner = p->inner;
@@ -25,6 +98,9 @@ void nncc_reduce_sum_s8(const nncc_reduce_s8_params *p, const int8_t *x, int8_t 
     for (int32_t o = 0; o < p->outer; o++) {
         if (inner == 1) {
             *y++ = nncc_reduced(p, nncc_bytes_sum(x, p->axis));
+        } else if (p->mult != 0 && p->up != 0) {
+            nncc_reduce_columns(p, x, y);
+            y += inner;
         } else {
             for (int32_t i = 0; i < inner; i += NNCC_COLUMNS) {
                 const int32_t n = inner - i < NNCC_COLUMNS ? inner - i : NNCC_COLUMNS;
