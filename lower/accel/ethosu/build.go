@@ -83,10 +83,8 @@ func (l *layer) place() {
 	if l.IFM.Zero, l.OFM.Zero = l.zeros[0], l.zeros[2]; l.in2 != nil {
 		l.IFM2 = l.in2.placed()
 	}
-	if l.IFM2.Zero = l.zeros[1]; l.Window.Upscale == 0 && l.Kind != npu.Elementwise { // what windows see
-		k := &l.Window
-		l.IFM.H = (l.OFM.H-1)*k.StrideY + (k.H-1)*k.DilateY + 1 - k.Top - k.Bottom
-		l.IFM.W = (l.OFM.W-1)*k.StrideX + (k.W-1)*k.DilateX + 1 - k.Left - k.Right
+	if l.IFM2.Zero = l.zeros[1]; l.Kind != npu.Elementwise { // what windows see
+		l.See()
 	}
 }
 
@@ -170,11 +168,11 @@ func sources(n *ir.Node) (inputs []int, at [][2]int, why string) {
 	first := []int{0}
 	for _, i := range indices {
 		v := n.In[i]
-		if v == nil || v.Const != nil {
-			return nil, nil, fmt.Sprintf("input %d is no value of the run, want one", i)
+		if v == nil {
+			return nil, nil, fmt.Sprintf("input %d is left out, want a value", i)
 		}
 		in[i] = numbered(v.Type, first[len(first)-1]+1)
-		p.In[i].Type = ir.T(tensor.I32, v.Type.Shape...)
+		p.In[i].Type, p.In[i].Const = ir.T(tensor.I32, v.Type.Shape...), nil
 		first = append(first, first[len(first)-1]+v.Type.Elems())
 	}
 	for _, v := range n.Out {

@@ -59,6 +59,17 @@ func (d *drawing) conv() {
 	}
 	pad := d.IntN(2)
 	size := func(n, k int) int { return (n+pad-(k-1)*dil-1)/s + 1 }
+	switch k := d.IntN(8); {
+	case k == 0 && group == 1 && d.h*d.w < 100:
+		w := d.constant("i8", fmt.Sprintf("%d,%d,%d,%d", d.c, out, kh, kw), "q(0.01:0)")
+		d.then("ConvTranspose(%s, %s) {kernel_shape=[%d,%d], strides=[2,2]}", out, 2*(d.h-1)+kh, 2*(d.w-1)+kw,
+			d.scale(), d.value(), w, kh, kw)
+		return
+	case k == 1 && d.c%2 == 0:
+		group, in, out = 2, d.c/2, 2*(1+out/2)
+	case k == 2 && kh*3 <= d.h && kw*3 <= d.w:
+		dil = 3
+	}
 	w := d.constant("i8", fmt.Sprintf("%d,%d,%d,%d", out, in, kh, kw), "q(0.01:0)")
 	b := d.constant(map[string]string{"i8": "i32", "i16": "i64"}[d.kind], fmt.Sprint(out), "")
 	d.then("Conv(%s, %s, %s) {kernel_shape=[%d,%d], strides=[%d,%d], dilations=[%d,%d], pads=[%d,0,0,%d], group=%d}",
@@ -68,6 +79,10 @@ func (d *drawing) conv() {
 func (d *drawing) pool() {
 	kh, kw, s := 1+d.IntN(min(d.h, 4)), 1+d.IntN(min(d.w, 4)), 1+d.IntN(2)
 	name := []string{"MaxPool", "AveragePool"}[d.IntN(2)]
+	if d.IntN(3) == 0 && d.kind == "i8" {
+		d.then("AveragePool(%s) {kernel_shape=[%d,%d]}", d.c, d.h-kh+1, d.w-kw+1, d.scale(), d.value(), kh, kw)
+		return
+	}
 	d.then("%s(%s) {kernel_shape=[%d,%d], strides=[%d,%d]}", d.c, (d.h-kh)/s+1, (d.w-kw)/s+1, d.quant, name,
 		d.value(), kh, kw, s, s)
 }

@@ -4,6 +4,7 @@ package ethosu
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -30,6 +31,11 @@ var tableOps = kernel.TableOps()
 // forms are tried in turn; the reason of the last one that is for the operator stands.
 var forms = []form{
 	{"sums of products with constant weights, scaled by channel", only(op.Conv), (*builder).conv},
+	{"the same of a transposed convolution, with zeros between elements", only(op.ConvTranspose), (*builder).conv},
+	{"means over rows and columns, where every sum has the model's", func(d *ir.OpDef) bool {
+		return d.Spread == ir.Averages && d.Window == ir.NoWindow && d.Pattern == ir.Reduce
+	}, (*builder).mean},
+	{"elements twice along rows and columns", only(op.Resize), (*builder).twice},
 	{"products with constant matrices", only(op.Gemm), (*builder).dense},
 	{"products with constant matrices", only(op.MatMul), (*builder).dense},
 	{"greatest elements and means of windows", func(d *ir.OpDef) bool {
@@ -49,7 +55,7 @@ var forms = []form{
 // dense is a product with a constant matrix: a convolution of rows.
 func (b *builder) dense(n *ir.Node) string {
 	w := n.In[1]
-	if w.Const == nil || w.Type.Rank() != 2 || n.Input(2) != nil && n.In[2].Const == nil {
+	if !constantWeights(n) || w.Type.Rank() != 2 {
 		return "weights or bias are computed at run time or have no two dimensions, want a constant matrix"
 	}
 	in, out := b.of(n.In[0]), b.of(n.Out[0])
@@ -76,7 +82,7 @@ func (b *builder) dense(n *ir.Node) string {
 	return why
 }
 
-// conv is a convolution of one group, or of a group for each channel.
+// conv is a convolution of one group, of a group for each channel, or several of some channels each.
 func (b *builder) conv(n *ir.Node) string {
 	g, err := op.ConvGeometry(n)
 	if err != nil {
@@ -86,8 +92,17 @@ func (b *builder) conv(n *ir.Node) string {
 	if why := l.windows(n, g); why != "" {
 		return why
 	}
-	if why := l.sums(n, n.In[1].Const.Transpose([]int{0, 2, 3, 1}), g.COut); why != "" {
+	order := []int{0, 2, 3, 1}
+	if g.Transposed {
+		order = []int{1, 2, 3, 0}
+	}
+	if why := l.sums(n, n.In[1].Const.Transpose(order), g.COut); why != "" {
 		return why
+	}
+	l.widen(g)
+	if g.Group > 1 && l.Kind == npu.Conv {
+		b.groups(l, g.Group)
+		return ""
 	}
 	if !l.whole() {
 		l.fold()
@@ -96,7 +111,44 @@ func (b *builder) conv(n *ir.Node) string {
 	return ""
 }
 
-// sums fills in weights, [out]..., and what becomes of their sums.
+// groups makes a layer of each group.
+func (b *builder) groups(l *layer, n int) {
+	for i := range n {
+		c, in, out := *l, *l.in, *l.out
+		part := func(m *fmap) *fmap {
+			m.C /= n
+			m.from += int64(i * m.C * m.Bits / 8)
+			m.area.maps = append(m.area.maps, m)
+			return m
+		}
+		c.in, c.out = part(&in), part(&out)
+		c.channels, c.kernel = l.channels[i*out.C:][:out.C], l.kernel[i*len(l.kernel)/n:][:len(l.kernel)/n]
+		b.add(&c)
+	}
+}
+
+// widen brings weights to the window's size: with zeros between those whose dilation the device does not have, turned
+// round where the convolution is a transposed one.
+func (l *layer) widen(g *op.ConvGeom) {
+	k, h, w := &l.Window, g.Kernel[0], g.Kernel[1]
+	out := g.COut
+	in := len(l.kernel) / (out * h * w)
+	kernel := make([]int16, out*k.H*k.W*in)
+	for o := range out {
+		for y := range h {
+			for x := range w {
+				to := [2]int{y * (k.H - 1) / max(1, h-1), x * (k.W - 1) / max(1, w-1)}
+				if g.Transposed {
+					to = [2]int{k.H - 1 - to[0], k.W - 1 - to[1]}
+				}
+				copy(kernel[((o*k.H+to[0])*k.W+to[1])*in:][:in], l.kernel[((o*h+y)*w+x)*in:])
+			}
+		}
+	}
+	l.kernel = kernel
+}
+
+// whole// sums fills in weights, [out]..., and what becomes of their sums.
 func (l *layer) sums(n *ir.Node, w *tensor.Dense, channels int) string {
 	filter, why := l.scale(n, channels)
 	if why != "" {
@@ -155,20 +207,54 @@ func (l *layer) fold() {
 	k.Right = max(0, l.out.W-1+wide-left-m.W)
 }
 
+func constantWeights(n *ir.Node) bool {
+	return n.In[1].Const != nil && (n.Input(2) == nil || n.In[2].Const != nil)
+}
+
 // windows fills in what a convolution reads.
 func (l *layer) windows(n *ir.Node, g *op.ConvGeom) string {
-	if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
+	if !constantWeights(n) {
 		return "weights or bias are computed at run time, want constants"
 	}
-	deep := g.Group > 1 && g.Group == g.CIn && g.COut == g.CIn
-	if g.Group > 1 && !deep {
-		return fmt.Sprintf("%d groups of %d channels in and %d out, want one group, or one for each channel", g.Group,
-			g.CIn, g.COut)
+	deep := g.Group > 1 && g.Group == g.CIn && g.COut == g.CIn && !g.Transposed
+	if g.Group > mostGroups && !deep || g.Group > 1 && g.Transposed {
+		return fmt.Sprintf("%d groups of %d channels in and %d out, want up to %d, or one for each channel, and "+
+			"one if transposed", g.Group, g.CIn, g.COut, mostGroups)
 	}
 	if deep {
 		l.Kind = npu.Depthwise
 	}
-	return l.slides(g.N, g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
+	kernel, dilations := slices.Clone(g.Kernel), slices.Clone(g.Dilations)
+	for i, d := range dilations {
+		if d > mostDilation || g.Transposed {
+			kernel[i], dilations[i] = (kernel[i]-1)*d+1, 1
+		}
+	}
+	if !g.Transposed {
+		return l.slides(g.N, g.In, g.Out, kernel, g.Strides, dilations, g.PadBegin)
+	}
+	return l.turned(g, kernel, dilations)
+}
+
+// turned fills in the windows of a transposed convolution: over elements with zeros between them.
+func (l *layer) turned(g *op.ConvGeom, kernel, dilations []int) string {
+	up, pad, in := g.Strides[0], slices.Clone(kernel), slices.Clone(g.In)
+	if len(kernel) != 2 || up > 2 || g.Strides[1] != up {
+		return fmt.Sprintf("a transposed convolution with strides %v, want 1 or 2 along both of two dimensions",
+			g.Strides)
+	}
+	for i := range pad {
+		pad[i] -= 1 + g.PadBegin[i]
+		if in[i] *= up; pad[i] < 0 {
+			return fmt.Sprintf("a transposed convolution with padding %v, want less than its kernel %v",
+				g.PadBegin, kernel)
+		}
+	}
+	why := l.slides(g.N, in, g.Out, kernel, []int{1, 1}, dilations, pad)
+	if up == 2 {
+		l.Window.Upscale = npu.ZeroAfter
+	}
+	return why
 }
 
 // scale fills in what becomes of sums, and gives minus the zero points of the weights.
@@ -223,6 +309,7 @@ const (
 	mostDilation = 2
 	mostRows     = 64
 	mostTaps     = 64 * 64
+	mostGroups   = 64
 )
 
 // slides fills in the windows.
@@ -263,10 +350,7 @@ func (b *builder) pool(n *ir.Node) string {
 	if err != nil {
 		return err.Error()
 	}
-	low, high, why := op.PoolQuantClamp(n)
-	if why != "" {
-		return why
-	}
+	low, high, own := op.PoolQuantClamp(n)
 	if len(n.Out) > 1 {
 		return "the places of the greatest elements are asked for, want the elements only"
 	}
@@ -274,8 +358,17 @@ func (b *builder) pool(n *ir.Node) string {
 	if why := l.slides(g.N, g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin); why != "" {
 		return why
 	}
-	if slices.Max(g.Dilations) > 1 {
+	switch {
+	case slices.Max(g.Dilations) > 1:
 		return fmt.Sprintf("pooling with dilations %v, want 1", g.Dilations)
+	case own != "" && n.Op.Spread == ir.Averages && g.Exact() && (g.CountPad || !g.Padded()):
+		why := l.means(n, g.Taps())
+		if why == "" {
+			b.add(l)
+		}
+		return why
+	case own != "":
+		return own
 	}
 	first := limit(l.out, false) - limit(&fmap{FeatureMap: npu.FeatureMap{Bits: l.out.Bits, Signed: true}}, false)
 	l.Low, l.High = int64(low)+first, int64(high)+first
@@ -284,6 +377,86 @@ func (b *builder) pool(n *ir.Node) string {
 			return why
 		}
 	}
+	b.add(l)
+	return ""
+}
+
+// means gives means in another scale, where every sum has the model's.
+func (l *layer) means(n *ir.Node, taps int) string {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if x.Quant.PerAxis() || y.Quant.PerAxis() || taps<<l.in.Bits > 1<<24 {
+		return fmt.Sprintf("means of %d elements of %s, want one scale and at most %d numbers", taps, x, 1<<24)
+	}
+	sx, sy := float64(x.Quant.Scale[0]), float64(y.Quant.Scale[0])
+	mult, shift := fixp.QuantizeMultiplier(sx / (sy * float64(taps)))
+	if l.Scale, l.Shift = uint32(mult), 31-int(shift); l.Shift < 0 || l.Shift > 63 {
+		return fmt.Sprintf("means of %d elements from %s to %s have no scale", taps, x, y)
+	}
+	l.Kind, l.Rounding, l.zeros = npu.Average, npu.HalfUp, [3]int64{l.in.Zero, 0, l.out.Zero}
+	low, high := op.ActRange(n, y)
+	l.Low, l.High = int64(low), int64(high)
+	for v := int64(taps) * (limit(l.in, false) - l.in.Zero); v <= int64(taps)*(limit(l.in, true)-l.in.Zero); v++ {
+		want := float64(v) * sx / float64(taps) / sy
+		between := math.Abs(want-math.Floor(want)-0.5) < 1e-9 // where the order of additions decides
+		if got := float64(l.Op.Scaled(v)); between && v != 0 || got != math.Round(want) {
+			return fmt.Sprintf("of a sum of %d the model's mean is %.9f, the device's %g; want the nearest", v,
+				want, got)
+		}
+	}
+	return ""
+}
+
+// mean is one over rows or columns, or both.
+func (b *builder) mean(n *ir.Node) string {
+	axes, err := op.ReduceAxes(n)
+	if err != nil {
+		return err.Error()
+	}
+	shape, kernel, taps := n.In[0].Type.Shape, []int{1, 1}, 1
+	for _, a := range axes {
+		if len(shape) != 4 || a < 2 || n.Out[0].Type.Rank() != 4 {
+			return fmt.Sprintf("a mean along dimensions %v of %v, want the last two of four", axes, shape)
+		}
+		kernel[a-2] = shape[a]
+		taps *= shape[a]
+	}
+	if taps == 1 {
+		return fmt.Sprintf("a mean of single elements of %v", shape)
+	}
+	in, out := shape[2:], []int{shape[2] / kernel[0], shape[3] / kernel[1]}
+	result := shaped(out[0], out[1], shape[1], 8*n.Out[0].Type.DType.Size(), n.Out[0].Type.DType.IsSigned(),
+		b.of(n.Out[0]).area)
+	result.Zero = b.of(n.Out[0]).Zero
+	l := plain(npu.Average, b.of(n.In[0]), result)
+	if why := l.slides(shape[0], in, out, kernel, []int{1, 1}, []int{1, 1}, []int{0, 0}); why != "" {
+		return why
+	}
+	why := l.means(n, taps)
+	if why == "" {
+		b.add(l)
+	}
+	return why
+}
+
+// twice makes rows and columns twice.
+func (b *builder) twice(n *ir.Node) string {
+	in, out := b.of(n.In[0]), b.of(n.Out[0])
+	if ir.AttrsOf[op.ResizeAttrs](n).Mode != "nearest" || out.H != 2*in.H || out.W != 2*in.W || out.C != in.C ||
+		!n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant) {
+		return fmt.Sprintf("from %s to %s, want elements twice along rows and columns, in one scale", n.In[0].Type,
+			n.Out[0].Type)
+	}
+	_, at, why := sources(n)
+	if why != "" {
+		return why
+	}
+	for i, x := range at {
+		if x[1] != (i/out.C/out.W/2*in.W+i/out.C%out.W/2)*in.C+i%in.C {
+			return fmt.Sprintf("element %d of the result is element %d, want each twice", i, x[1])
+		}
+	}
+	l := plain(npu.Max, in, out)
+	l.Window.Upscale = npu.Nearest
 	b.add(l)
 	return ""
 }

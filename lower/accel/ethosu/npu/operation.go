@@ -80,10 +80,10 @@ type Window struct {
 	Upscale                  int
 }
 
-// modes of Upscale.
+// Modes of Upscale.
 const (
-	nearest   = 1
-	zeroAfter = 2
+	Nearest = 1 + iota
+	ZeroAfter
 )
 
 // Roundings of a scaled result.
@@ -347,13 +347,16 @@ func (r *reader) window(o *Op) {
 	}
 	w.H, w.W = h/w.DilateY+1, b/w.DilateX+1
 	w.Top, w.Left, w.Bottom, w.Right = r.num(padTop), r.num(padLeft), r.num(padBottom), r.num(padRight)
-	o.IFM.H = (o.OFM.H-1)*w.StrideY + h + 1 - w.Top - w.Bottom
-	o.IFM.W = (o.OFM.W-1)*w.StrideX + b + 1 - w.Left - w.Right
-	if w.Upscale != 0 {
-		o.IFM.H, o.IFM.W = (o.IFM.H+1)/2, (o.IFM.W+1)/2
-	}
+	o.See()
 	if o.IFM.H < 1 || o.IFM.W < 1 {
 		r.fail("the windows with their padding leave %d×%d elements to read", o.IFM.H, o.IFM.W)
+	}
+}
+
+// See sets rows and columns of the input to those that windows see.
+func (o *Op) See() {
+	if o.IFM.H, o.IFM.W = o.bounds(); o.Window.Upscale != 0 {
+		o.IFM.H, o.IFM.W = (o.IFM.H+1)/2, (o.IFM.W+1)/2
 	}
 }
 

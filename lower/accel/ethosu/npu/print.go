@@ -66,7 +66,7 @@ func (o *Op) Describe() string {
 			when(k.StrideY*k.StrideX > 1, "stride %d×%d", k.StrideY, k.StrideX),
 			when(k.DilateY*k.DilateX > 1, "dilation %d×%d", k.DilateY, k.DilateX),
 			when(k.Top+k.Left+k.Bottom+k.Right > 0, "padding %d,%d,%d,%d", k.Top, k.Left, k.Bottom, k.Right),
-			when(k.Upscale == nearest, "upscaled, nearest"), when(k.Upscale == zeroAfter, "upscaled, zeros"),
+			when(k.Upscale == Nearest, "upscaled, nearest"), when(k.Upscale == ZeroAfter, "upscaled, zeros"),
 			when(k.PartFirst, "part of the kernel first")))
 	}
 	for i := range o.Cores {

@@ -315,7 +315,7 @@ func sample(at, size, upscale int) int {
 	if at < 0 {
 		return -1
 	}
-	if upscale == zeroAfter && at&1 == 1 {
+	if upscale == ZeroAfter && at&1 == 1 {
 		return -1
 	}
 	if upscale != 0 {

@@ -32,9 +32,9 @@ func (o *Op) inputDepth() int {
 func (o *Op) reach(block, stride, kernel, dilate, unit int) int {
 	n := (block-1)*stride + min((kernel-1)*dilate+1, 8)
 	switch o.Window.Upscale {
-	case nearest:
+	case Nearest:
 		n = cut(n+1, 2)
-	case zeroAfter:
+	case ZeroAfter:
 		n = cut(n, 2)
 	}
 	return up(n, unit)
