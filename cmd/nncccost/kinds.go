@@ -108,6 +108,7 @@ var plain = []kind{
 	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
 	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "pad", draw: pad, add: addPad},
+	{name: "transpose", draw: exchanged, add: addTranspose, own: true},
 	{name: "add", draw: add, add: addAdd},
 	{name: "add of two scales", draw: addLarge, add: addScaled, own: true},
 	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
@@ -191,6 +192,14 @@ func pad(r *rand.Rand) cost.Geometry {
 	s := elementwise(channels(r))
 	s.IW = 4 + r.IntN(300)
 	s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
+	return s
+}
+
+// exchanged are rows and columns.
+func exchanged(r *rand.Rand) cost.Geometry {
+	s := elementwise(channels(r))
+	s.IW, s.OC, s.Groups = 2+r.IntN(4)*r.IntN(100), s.C, 1
+	s.OW = s.IW
 	return s
 }
 
@@ -403,6 +412,17 @@ func addPad(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, erro
 	// Alone it would not be quantised.
 	_, err = g.Add(op.Conv, name+".after", nil, 1, n.Out[0],
 		g.AddConst("w"+name, ir.Rand(1, tensor.F32, []int{1, s.OC, 1, 1})))
+	return n, err
+}
+
+// addTranspose exchanges rows and columns, for a function that is computed in int8.
+func addTranspose(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.IW, s.C))
+	n, err := g.Add(op.Transpose, name, ir.Attrs{"perm": ir.Ints(0, 2, 1)}, 1, x)
+	if err != nil {
+		return nil, err
+	}
+	_, err = g.Add(op.Tanh, name+".after", nil, 1, n.Out[0])
 	return n, err
 }
 

@@ -104,6 +104,16 @@ func (c *counts) sweeps(g *Geometry) {
 	c.rounds = (c.words*g.KW + 1) / 2
 }
 
+// longerVectors are those of the longer of rows and columns, in steps of the shorter: 16 offsets of up to 17 fit bytes,
+// larger ones go by eight.
+func (c *counts) longerVectors() int {
+	lanes := 16
+	if min(c.pixels, c.channels) > 17 {
+		lanes = 8
+	}
+	return (max(c.pixels, c.channels) + lanes - 1) / lanes
+}
+
 // alignedWords are words of channels where every pixel begins at a word, else 0.
 func (c *counts) alignedWords() int {
 	if c.channels%4 != 0 {
@@ -196,6 +206,8 @@ var factors = map[string]func(c *counts) int{
 	"columnsBeyondWords":       func(c *counts) int { return c.columns % 4 },
 	"columnWordsBeyondVectors": func(c *counts) int { return c.columns % 16 / 4 },
 	"channels":                 func(c *counts) int { return c.channels },
+	"shorter":                  func(c *counts) int { return min(c.pixels, c.channels) },
+	"longerVectors":            (*counts).longerVectors,
 	"channelVectors":           func(c *counts) int { return (c.channels + 15) / 16 },
 	"channelOctets":            func(c *counts) int { return (c.channels + 7) / 8 },
 	"channelWords":             func(c *counts) int { return c.channels / 4 },
@@ -343,7 +355,14 @@ var moreFeatures = []struct {
 	part string
 	of   map[Kind][]string
 }{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
-	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}}
+	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures}}
+
+// exchangeFeatures are those of variants that exchange rows, as pixels, and columns, as channels: in blocks of four by
+// four, or along the longer ones.
+var exchangeFeatures = map[Kind][]string{
+	Copy: words(`pixelQuads pixelQuads*channelWords pixelQuads*channelsBeyondWords pixelsBeyondQuads*channels
+		pixelsBeyondQuads shorter shorter*longerVectors`),
+}
 
 // pooled are the features of models over all variants of a kind.
 var pooled = words(`call values MACs`)

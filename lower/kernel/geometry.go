@@ -136,12 +136,19 @@ func flat(k cost.Kind, n int) cost.Geometry {
 	return spatial(k, n, one, one, one, one, one, []int{0})
 }
 
-// moved is the geometry of data movement: pixels where channels are added, and
+// moved is the geometry of data movement: pixels where channels are added, rows and columns that are exchanged, and
 // elements otherwise, a form that nobody measured.
 func moved(n *ir.Node) cost.Geometry {
 	in, out := n.In[0].Type.Shape, n.Out[0].Type.Shape
 	if n.Op == op.Pad && len(in) > 1 && in[0] == out[0] && slices.Equal(in[2:], out[2:]) {
 		return addedChannels(in, out)
+	}
+	if n.Op == op.Relayout || n.Op == op.Transpose {
+		if batches, rows, cols, ok := Exchange(n); ok {
+			g := flat(cost.Copy, batches)
+			g.IW, g.OW, g.C, g.OC, g.Groups = rows, rows, cols, cols, 1
+			return g
+		}
 	}
 	g := flat(cost.Copy, 1)
 	g.C, g.OC, g.Groups, g.Broadcast = n.In[0].Type.Elems(), n.Out[0].Type.Elems(), 1, 1

@@ -244,7 +244,7 @@ var relayout = &kernel.Kernel{
 	Rules: kernel.Rules{
 		quantised.Bytes, cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
 			func(n *kernel.Node) string {
-				if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
+				if _, perm := kernel.Permutation(n.Node); len(perm) > 4 {
 					return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
 				}
 				return ""
@@ -254,7 +254,7 @@ var relayout = &kernel.Kernel{
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return call.ViewOf()
 		}
-		size, perm := quantised.Permutation(n.Node)
+		size, perm := kernel.Permutation(n.Node)
 		move := transpose(CoreISA(n.Core), i8In(0), i8Out(0), size, perm)
 		return calls(&call.Lowered{}, move)
 	},

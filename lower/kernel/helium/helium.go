@@ -55,7 +55,7 @@ var (
 	softmax        = shared.Softmax()
 	transpose      = shared.Transpose(cond.New("FARTHEST",
 		fmt.Sprintf("one of the two runs has at most %d elements", farthest), func(n *kernel.Node) string {
-			if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
+			if _, rows, cols, ok := kernel.Exchange(n.Node); ok && min(rows, cols) > farthest {
 				return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
 					farthest)
 			}

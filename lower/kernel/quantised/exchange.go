@@ -4,52 +4,12 @@ package quantised
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 )
-
-// Permutation is what a Relayout does to its input's dimensions in memory
-// order, neighbours that stay together joined: output dimension i is input
-// dimension perm[i].
-func Permutation(n *ir.Node) (size, perm []int) {
-	in, out := n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity()
-	shape := n.In[0].Type.Shape
-	one := func(d int) bool { return shape[d] == 1 }
-	in, out = slices.DeleteFunc(slices.Clone(in), one), slices.DeleteFunc(slices.Clone(out), one)
-	var heads []int // the first dimension of every run that stays together, in input order
-	for i, d := range in {
-		k := slices.Index(out, d)
-		if i > 0 && k > 0 && out[k-1] == in[i-1] {
-			size[len(size)-1] *= shape[d]
-			continue
-		}
-		heads, size = append(heads, d), append(size, shape[d])
-	}
-	for _, d := range out {
-		if k := slices.Index(heads, d); k >= 0 {
-			perm = append(perm, k)
-		}
-	}
-	return size, perm
-}
-
-// Exchange are the batches, rows and columns of a Relayout that transposes
-// matrices.
-func Exchange(n *ir.Node) (batches, rows, cols int, ok bool) {
-	size, perm := Permutation(n)
-	switch {
-	case len(perm) == 2 && perm[0] == 1:
-		return 1, size[0], size[1], true
-	case len(perm) == 3 && perm[0] == 0 && perm[1] == 2:
-		return size[0], size[1], size[2], true
-	}
-	return 0, 0, 0, false
-}
 
 // Bytes is the rule that a Relayout moves 8-bit data computed at run time.
 var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.Node) string {
@@ -68,7 +28,7 @@ var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.
 func ExchangeRules() kernel.Rules {
 	return kernel.Rules{Bytes, cond.New("EXCHANGE", "two runs of dimensions are exchanged, the rest stays in front",
 		func(n *kernel.Node) string {
-			if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+			if _, _, _, ok := kernel.Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),
 					n.Out[0].Type.OrderOrIdentity())
 			}
@@ -84,7 +44,7 @@ func AnyRelayoutRules() kernel.Rules {
 			if n.In[0].Type.Elems() == 0 {
 				return "a dimension has size 0"
 			}
-			if size, _ := Permutation(n.Node); len(size) > 8 {
+			if size, _ := kernel.Permutation(n.Node); len(size) > 8 {
 				return fmt.Sprintf("%d runs of dimensions move apart, want at most 8", len(size))
 			}
 			return ""

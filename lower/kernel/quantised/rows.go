@@ -95,7 +95,7 @@ func (s Shared) Transpose(more ...kernel.Rule) *kernel.Kernel {
 			if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 				return call.ViewOf()
 			}
-			batches, rows, cols, _ := Exchange(n.Node)
+			batches, rows, cols, _ := kernel.Exchange(n.Node)
 			return s.Own(&call.Lowered{}, call.Call{Func: fn, Args: []call.Arg{
 				&call.Struct{Type: s.Functions + "transpose_params", Fields: call.Ints("batches", batches, "rows", rows,
 					"cols", cols)}, call.In{CType: "int8_t"}, call.Out{CType: "int8_t"}}})

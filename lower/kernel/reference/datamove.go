@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
-	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // concatRow stores every input as rows of blocks inside the output.
@@ -396,7 +395,7 @@ var transposable = cond.New("RUNS", runsUpTo.Doc, func(n *kernel.Node) string {
 })
 
 func tooManyRuns(n *ir.Node) string {
-	if size, _ := quantised.Permutation(n); len(size) > kernel.MaxDims {
+	if size, _ := kernel.Permutation(n); len(size) > kernel.MaxDims {
 		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), kernel.MaxDims)
 	}
 	return ""
