@@ -88,6 +88,31 @@ func proxied(t *testing.T) {
 	testenv.Check(t, strings.Contains(out, "nncc 0.1.0"), "%s", out)
 }
 
+// TestPackages: every target has a wheel with its program, and Linux has Debian packages.
+func TestPackages(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..", ".."))
+	for target := range strings.SplitSeq(targets, ",") {
+		dir, program := t.TempDir(), "nncc"
+		if strings.HasPrefix(target, "windows") {
+			program += ".exe"
+		}
+		list := []entry{{program, []byte("program"), 0o755}}
+		for _, name := range []string{"LICENSE", "NOTICE", "README.md", "THIRD_PARTY_LICENSES"} {
+			list = append(list, entry{name, []byte(name), 0o644})
+		}
+		testenv.OK(t, packages(dir, target, list, testCommit.date))
+		wheels := testenv.Must(filepath.Glob(filepath.Join(dir, "nncc-*-py3-none-*.whl")))(t)
+		debs := testenv.Must(filepath.Glob(filepath.Join(dir, "nncc_*.deb")))(t)
+		testenv.Require(t, len(wheels) == 1 && (len(debs) == 1) == strings.HasPrefix(target, "linux"), "%s: %v %v", target,
+			wheels, debs)
+		z := testenv.Must(zip.OpenReader(wheels[0]))(t)
+		f := testenv.Must(z.Open("nncc/bin/" + program))(t)
+		mode := testenv.Must(f.Stat())(t).Mode()
+		testenv.Check(t, mode.Perm() == 0o755, "%s: mode %v", target, mode)
+		testenv.OK(t, z.Close())
+	}
+}
+
 // TestDebian installs what a release has in a clean Debian: the steps of the container's file, then the wheel, which
 // compiles a network of PyTorch and says how good it is.
 func TestDebian(t *testing.T) {
