@@ -128,7 +128,8 @@ func TestCompileRefuses(t *testing.T) {
 	for want, src := range map[string]string{
 		"symmetric": q4 + "const %w : i8[2,4,3,3] q(0.02:7) = rand 1\n%o : i8[1,2,4,4] q(0.4:1) = Conv(%x, %w)\nout " +
 			"\"o\" = %o",
-		"the MLA has no operation for code of kernel nncc_element_f32": x4 + "%o = Exp(%x)\nout \"o\" = %o",
+		"the MLA has no operation for nncc_softmax_f32 of kernel nncc_softmax_f32": x4 +
+			"%o = Softmax(%x)\nout \"o\" = %o",
 		"working memory": "in %x : i8[1,4,600,600] q(0.05:-3)\n%o : i8[1,4,600,600] q(0.05:-3) = Sigmoid(%x)\nout " +
 			"\"o\" = %o",
 	} {

@@ -12,12 +12,13 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/dsp"
+	"github.com/nncc/nncc/lower/kernel/loops"
 	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
 var (
-	table = kernel.NewTable(dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+	table = kernel.NewTable(dsp.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels)
 	core  = kernel.Options{Core: kernel.Core{DSP: true}}
 	plain = kernel.Options{}
 )
@@ -34,7 +35,7 @@ var inFront = func() kernel.Table {
 			first = append(first, k)
 		}
 	}
-	return kernel.NewTable(first, dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+	return kernel.NewTable(first, dsp.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels)
 }()
 
 // kindsOf are those of a file of layers; without names all, else the named ones.

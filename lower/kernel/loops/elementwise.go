@@ -4,7 +4,6 @@ package loops
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -23,34 +22,6 @@ func broadcastStrides(shape, out []int) []int {
 		}
 	}
 	return r
-}
-
-// elements opens the loops over the output of an element-wise operator and
-// gives the index of its elements and of those of the inputs. Where every
-// input has the output's shape or one element, there is one loop.
-func (f *fn) elements(inputs ...int) (y string, x []string) {
-	shape := f.n.Out[0].Type.Shape
-	flat := true
-	for _, i := range inputs {
-		t := f.n.In[i].Type
-		flat = flat && (slices.Equal(t.Shape, shape) || t.Elems() == 1)
-	}
-	if flat {
-		shape = []int{product(shape)}
-	}
-	v := f.nest("i", shape)
-	for _, i := range inputs {
-		t := f.n.In[i].Type
-		switch {
-		case t.Elems() == 1:
-			x = append(x, "0")
-		case flat:
-			x = append(x, v[0])
-		default:
-			x = append(x, at(v, broadcastStrides(t.Shape, shape)))
-		}
-	}
-	return at(v, tensor.Strides(shape)), x
 }
 
 // pairExpr is the function of two elements a and b of type d, "" where there is no
@@ -76,72 +47,25 @@ func attribute(n *ir.Node, name string) string {
 	return num(float64(n.Float(name)))
 }
 
-// folded writes an element-wise operator of any number of inputs: the first
-// two are combined, the result with the third, and so on; every step is
-// rounded to the element type, as the interpreter does it.
-func folded(f *fn) {
-	n := f.n
-	d := n.In[0].Type.DType
-	c := classOf(d)
-	expr := pairExpr(n, d)
-	var x []ref
-	for i := range n.In {
-		x = append(x, f.in(i))
-	}
-	y := f.out(0)
-	yi, xi := f.elements(ir.Identity(len(n.In))...)
-	f.line("%s a = %s;", c.wide(), load(x[0], xi[0]))
-	for i := 1; i < len(x); i++ {
-		f.open("")
-		f.line("const %s b = %s;", c.wide(), load(x[i], xi[i]))
-		if op.Divides(n) {
-			f.check("b != 0", "NNCC_ERR_DIVIDE")
-		}
-		if y.t == tensor.Bool || y.t == d && i == len(x)-1 && n.Op != op.Mean && !op.HasAct(n) {
-			f.store(y, yi, expr)
-		} else {
-			f.line("a = %s;", rounded(d, expr))
-		}
-		f.close()
-	}
-	if n.Op == op.Mean && len(x) > 1 {
-		f.line("a = %s;", rounded(d, fmt.Sprintf("a / %d.0", len(x))))
-	}
-	if len(x) == 1 || n.Op == op.Mean || op.HasAct(n) {
-		f.clamped(y, yi, "a")
-	}
-}
-
 // clamped stores v within the bounds of an absorbed activation.
-func (f *fn) clamped(y ref, index, v string) {
-	if op.HasAct(f.n) && !y.t.IsFloat() { // a sum of integers, which bounds are not
+func (f *fn) clamped(y ref, index, v string) { f.store(y, index, bounded(f.n, y.t, v)) }
+
+// bounded is v within the bounds of an absorbed activation.
+func bounded(n *ir.Node, d tensor.DType, v string) string {
+	if !op.HasAct(n) {
+		return v
+	}
+	if !d.IsFloat() { // a sum of integers, which bounds are not
 		v = "(double)" + v
 	}
-	if ir.AttrsOf[op.Act](f.n).ActMin != nil {
-		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMin)))
+	act := ir.AttrsOf[op.Act](n)
+	if act.ActMin != nil {
+		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(*act.ActMin)))
 	}
-	if ir.AttrsOf[op.Act](f.n).ActMax != nil {
-		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMax)))
+	if act.ActMax != nil {
+		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(*act.ActMax)))
 	}
-	if op.HasAct(f.n) { // beyond the type, which 2^64 is, a cast of C is what the core makes of it
-		v = fromReal(y.t, v)
-	}
-	f.store(y, index, v)
-}
-
-// power writes Pow: the exponent has a type of its own.
-func power(f *fn) {
-	x, e, y := f.in(0), f.in(1), f.out(0)
-	yi, xi := f.elements(0, 1)
-	switch {
-	case !x.t.IsFloat() && !e.t.IsFloat():
-		f.store(y, yi, fmt.Sprintf("(%s)nncc_pow_i64((int64_t)%s, (int64_t)%s)", classOf(y.t).wide(), load(x, xi[0]),
-			load(e, xi[1])))
-	case x.t.IsFloat():
-		f.store(y, yi, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1])))
-	default:
-		f.store(y, yi, fromReal(y.t, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1]))))
-	}
+	return fromReal(d, v) // beyond the type, which 2^64 is, a cast of C is what the core makes of it
 }
 
 // fromReal is a double as the class of an element type, as Cast does it.
@@ -166,19 +90,6 @@ func fromClass(from, to tensor.DType, v string) string {
 		return "(" + b.wide() + ")" + v
 	}
 	return v
-}
-
-// convert writes Cast and CastLike.
-func convert(f *fn) {
-	x, y := f.in(0), f.out(0)
-	yi, xi := f.elements(0)
-	v := load(x, xi[0])
-	if classOf(x.t) != floating && classOf(y.t) == floating {
-		v = loadReal(x, xi[0])
-	} else {
-		v = fromClass(x.t, y.t, v)
-	}
-	f.store(y, yi, v)
 }
 
 // exact is the form of a function on elements of a type that are no reals, ""
@@ -210,72 +121,6 @@ func unaryExpr(n *ir.Node, d tensor.DType) string {
 		return fromReal(y, e)
 	}
 	return e
-}
-
-// unary writes a function of one element.
-func unary(f *fn) {
-	n := f.n
-	x, y := f.in(0), f.out(0)
-	yi, xi := f.elements(0)
-	a := loadReal(x, xi[0])
-	c := argument(n, x.t)
-	if c == classOf(x.t) {
-		a = load(x, xi[0])
-	}
-	f.line("const %s a = %s;", c.wide(), a)
-	f.store(y, yi, unaryExpr(n, x.t))
-}
-
-// clip writes Clip with bounds that are constant or computed.
-func clip(f *fn) {
-	x, y := f.in(0), f.out(0)
-	c := classOf(x.t)
-	for i, name := range []string{1: "lo", 2: "hi"} {
-		if i > 0 && f.has(i) {
-			f.line("const %s %s = %s;", c.wide(), name, load(f.in(i), "0"))
-		}
-	}
-	yi, xi := f.elements(0)
-	f.line("%s a = %s;", c.wide(), load(x, xi[0]))
-	for i, s := range [][2]string{1: {"a < lo ? lo : a", "nncc_max_f64(a, lo)"},
-		2: {"a > hi ? hi : a", "nncc_min_f64(a, hi)"}} {
-		switch {
-		case i == 0 || !f.has(i):
-		case c == floating:
-			f.line("a = %s;", s[1])
-		default:
-			f.line("a = %s;", s[0])
-		}
-	}
-	f.store(y, yi, "a")
-}
-
-// copied writes operators that keep elements as they are, in order.
-func copied(f *fn) {
-	x, y := f.in(0), f.out(0)
-	f.loop("i", f.n.Out[0].Type.Elems())
-	f.copy(y, "i", x, "i")
-}
-
-// choose writes Where.
-func choose(f *fn) {
-	c, a, b, y := f.in(0), f.in(1), f.in(2), f.out(0)
-	yi, xi := f.elements(0, 1, 2)
-	f.line("%s[%s] = %s[%s] != 0 ? %s[%s] : %s[%s];", y.name, yi, c.name, xi[0], a.name, xi[1], b.name, xi[2])
-}
-
-func elementRows() []*kernel.Kernel {
-	return []*kernel.Kernel{
-		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded,
-			nil, kernel.Where(func(d *ir.OpDef) bool { return d.Pair != nil && d != op.Pow })...),
-		row("pow", "power with broadcasting, any element type", power, nil, op.Pow),
-		row("cast", "conversion between any two element types", convert, nil, op.Cast, op.CastLike),
-		row("unary", "functions of one element, any element type", unary, nil,
-			kernel.Where(func(d *ir.OpDef) bool { return d.C != nil })...),
-		row("clip", "limits, constant or computed, any element type", clip, nil, op.Clip),
-		row("copy", "elements as they are, in order", copied, nil, op.Identity, op.Within),
-		row("where", "choice between two tensors, any element type", choose, nil, op.Where),
-	}
 }
 
 // scaleIndex is the scale of element i of input 0: one for all, one for every

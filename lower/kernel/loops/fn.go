@@ -206,10 +206,8 @@ func load(r ref, index string) string {
 		return x
 	case tensor.F32:
 		return "nncc_el_widen_f32(" + x + ")"
-	case tensor.F16:
-		return "(double)nncc_f16_to_f32(" + x + ")"
-	case tensor.BF16:
-		return "(double)nncc_bf16_to_f32(" + x + ")"
+	case tensor.F16, tensor.BF16:
+		return fetched(r.t, x)
 	}
 	return "(int64_t)" + x
 }
@@ -251,10 +249,8 @@ func rounded(d tensor.DType, v string) string {
 		return v
 	case tensor.F32:
 		return "(double)" + narrow(d, v)
-	case tensor.F16:
-		return "(double)nncc_f16_to_f32(" + narrow(d, v) + ")"
-	case tensor.BF16:
-		return "(double)nncc_bf16_to_f32(" + narrow(d, v) + ")"
+	case tensor.F16, tensor.BF16:
+		return fetched(d, narrow(d, v))
 	}
 	return "(int64_t)" + narrow(d, v)
 }

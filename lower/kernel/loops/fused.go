@@ -42,12 +42,17 @@ var Fused = &kernel.Kernel{
 		return kernel.Layout{Kind: kernel.Same}
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		l := kernel.Known(writeFused(n.Node)).f.done("fused")
-		l.Variant = kernel.LoopVariant
-		c := l.Calls[0].Code
-		c.Headers = headers(c)
-		return l
+		return kernel.Known(writeFused(n.Node)).lowered("fused")
 	},
+}
+
+// lowered makes the call; hint names what the function does.
+func (w *fuser) lowered(hint string) *call.Lowered {
+	l := w.f.done(hint)
+	l.Variant = kernel.LoopVariant
+	c := l.Calls[0].Code
+	c.Headers = headers(c)
+	return l
 }
 
 // headers are those that the function's text needs.
@@ -100,19 +105,25 @@ type fuser struct {
 	text   strings.Builder // of the innermost loop
 }
 
-// variable is a C variable that holds an element of type t.
+// variable is a C expression of an element of type t, and of a 16-bit float perhaps that of its bits.
 type variable struct {
 	name string
 	t    ir.Type
+	bits string
 }
 
 // operand is an input of the node or a constant of its body: strides are along
 // the dimensions of the output in memory order.
 type operand struct {
 	v       *ir.Value
+	in      int // the input's number, -1 for a constant
 	ref     ref
 	strides []int
 	whole   bool // lies as the output does
+}
+
+func newFuser(n *ir.Node) *fuser {
+	return &fuser{f: newFn(n), out: n.Out[0].Type, vars: map[*ir.Value]variable{}}
 }
 
 // writeFused writes the function, or says why it cannot.
@@ -121,7 +132,7 @@ func writeFused(n *ir.Node) (*fuser, error) {
 		return nil, fmt.Errorf("the node has %d outputs, want one", len(n.Out))
 	}
 	b := n.Body[0]
-	w := &fuser{f: newFn(n), out: n.Out[0].Type, vars: map[*ir.Value]variable{}}
+	w := newFuser(n)
 	last, rank := space(n)
 	if last != nil {
 		w.out = last.In[0].Type.WithOrder(nil)
@@ -136,7 +147,7 @@ func writeFused(n *ir.Node) (*fuser, error) {
 		return nil, fmt.Errorf("the result is empty")
 	}
 	for i, v := range b.In {
-		if err := w.input(v, n.In[i].Type, func() ref { return w.f.in(i) }); err != nil {
+		if err := w.input(v, n.In[i].Type, i, w.f.in(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -176,8 +187,8 @@ func nodeName(n *ir.Node) string {
 	return n.Name
 }
 
-// input declares an operand that is read once per element, or less often.
-func (w *fuser) input(v *ir.Value, t ir.Type, param func() ref) error {
+// input declares an operand that is read once per element, or less often: input number in, or an array of constants.
+func (w *fuser) input(v *ir.Value, t ir.Type, in int, r ref) error {
 	rank := w.out.Rank()
 	if t.Rank() > rank {
 		return fmt.Errorf("operand %s has %d dimensions, the result %d", v.Name, t.Rank(), rank)
@@ -187,7 +198,7 @@ func (w *fuser) input(v *ir.Value, t ir.Type, param func() ref) error {
 	}
 	order := w.out.OrderOrIdentity()
 	shape := kernel.PadLeft(t.Shape, rank)
-	o := operand{v: v, ref: param()}
+	o := operand{v: v, in: in, ref: r}
 	padded := t.WithShape(shape)
 	if t.Rank() == rank {
 		padded.Order = t.Order
@@ -202,7 +213,7 @@ func (w *fuser) input(v *ir.Value, t ir.Type, param func() ref) error {
 			return fmt.Errorf("operand %s of shape %v does not broadcast to %v", v.Name, t.Shape, w.out.Shape)
 		}
 	}
-	w.vars[v] = variable{fmt.Sprintf("v%d", len(w.vars)), t}
+	w.vars[v] = variable{name: fmt.Sprintf("v%d", len(w.vars)), t: t}
 	w.ins = append(w.ins, o)
 	return nil
 }
@@ -217,7 +228,7 @@ func (w *fuser) operand(v *ir.Value) (variable, error) {
 		return variable{}, fmt.Errorf("operand %s is not computed here", v)
 	}
 	if u, ok := v.Const.Uniform(); ok && v.Type.Elems() > 0 {
-		x := variable{literal(u), v.Type}
+		x := variable{name: literal(u), t: v.Type}
 		w.vars[v] = x
 		return x, nil
 	}
@@ -230,7 +241,7 @@ func (w *fuser) operand(v *ir.Value) (variable, error) {
 	d := kernel.Arrange(v.Const, shape, w.out.OrderOrIdentity())
 	t := v.Type.WithShape(shape)
 	t.Order = w.out.Order
-	err := w.input(v, t, func() ref { return w.f.table(fmt.Sprintf("c%d", len(w.vars)), d) })
+	err := w.input(v, t, -1, w.f.table(fmt.Sprintf("c%d", len(w.vars)), d))
 	return w.vars[v], err
 }
 
@@ -280,10 +291,9 @@ func varType(d tensor.DType) string {
 	return "int32_t"
 }
 
-// fetch is the element of memory as its variable has it.
-func fetch(r ref, index string) string {
-	x := r.name + "[" + index + "]"
-	switch r.t {
+// fetched is the element x of memory as its variable has it.
+func fetched(d tensor.DType, x string) string {
+	switch d {
 	case tensor.F16:
 		return "(double)nncc_f16_to_f32(" + x + ")"
 	case tensor.BF16:
@@ -293,14 +303,16 @@ func fetch(r ref, index string) string {
 }
 
 // stored is the element as it goes to memory, from its variable.
-func stored(d tensor.DType, v string) string {
+func stored(d tensor.DType, x variable) string {
+	v := x.name
+	if x.bits != "" {
+		return x.bits
+	}
 	switch d {
 	case tensor.F32, tensor.F64, tensor.I64, tensor.U64, tensor.I32:
 		return v
-	case tensor.F16:
-		return "nncc_f32_to_f16((float)" + v + ")"
-	case tensor.BF16:
-		return "nncc_f32_to_bf16((float)" + v + ")"
+	case tensor.F16, tensor.BF16:
+		return narrow(d, v)
 	}
 	return "(" + ctype(d) + ")" + v
 }
@@ -308,7 +320,7 @@ func stored(d tensor.DType, v string) string {
 // set declares the variable of a node's result.
 func (w *fuser) set(n *ir.Node, format string, a ...any) {
 	t := n.Out[0].Type
-	x := variable{fmt.Sprintf("v%d", len(w.vars)), t}
+	x := variable{name: fmt.Sprintf("v%d", len(w.vars)), t: t}
 	fmt.Fprintf(&w.text, "const %s %s = %s;\n", varType(t.DType), x.name, fmt.Sprintf(format, a...))
 	w.vars[n.Out[0]] = x
 }
@@ -341,7 +353,7 @@ func (w *fuser) loops(result variable) {
 		w.read(d, v, st)
 	}
 	w.body()
-	f.line("%s[i] = %s;", y.name, stored(w.out.DType, result.name))
+	f.line("%s[i] = %s;", y.name, stored(w.out.DType, result))
 	if len(dims) > 1 {
 		f.line("i++;")
 	}
@@ -394,7 +406,8 @@ func (w *fuser) read(level int, v []string, st [][]int) {
 		if len(st) == len(w.ins) || !slices.Equal(st[i], st[len(st)-1]) {
 			index = at(v, st[i][:len(v)])
 		}
-		w.f.line("const %s %s = %s;", varType(o.ref.t), w.vars[o.v].name, fetch(o.ref, index))
+		w.f.line("const %s %s = %s;", varType(o.ref.t), w.vars[o.v].name,
+			fetched(o.ref.t, o.ref.name+"["+index+"]"))
 	}
 }
 
@@ -408,20 +421,13 @@ func (w *fuser) body() {
 	}
 }
 
-// share allows the output to use the storage of inputs: those that lie as it does,
-// unless another one, which is read again and again, may be a part of them.
+// share allows the output to use the storage of inputs.
 func (w *fuser) share() {
-	n := w.f.n
-	for i, v := range n.In {
-		if !w.ins[i].whole || v.Const != nil || v.Type.Bytes() != w.out.Bytes() {
-			continue
-		}
-		safe := true
-		for k, u := range n.In {
-			safe = safe && (w.ins[k].whole || !kernel.MayShare(v, u))
-		}
-		if safe {
-			w.f.low.Overlap = append(w.f.low.Overlap, call.InOrder(i)...)
+	in := make([]kernel.Operand, len(w.f.n.In))
+	for _, o := range w.ins {
+		if o.in >= 0 {
+			in[o.in].Whole = o.whole
 		}
 	}
+	w.f.low.Overlap = kernel.MayOverwrite(w.f.n, in...)
 }

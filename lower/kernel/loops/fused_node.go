@@ -132,9 +132,6 @@ func (w *fuser) float32(n *ir.Node) bool {
 	case op.IsNaN:
 		w.set(n, "%s == %s ? 0 : 1", x[0], x[0])
 		return true
-	case op.Identity:
-		w.set(n, "%s", x[0])
-		return true
 	}
 	return w.folded32(n, x, attr)
 }
@@ -142,7 +139,7 @@ func (w *fuser) float32(n *ir.Node) bool {
 // folded32 writes a function of two float32 numbers on any number of operands: the first two, the result with the
 // third, ...; false where it has no form for them.
 func (w *fuser) folded32(n *ir.Node, x []string, attr func(name string) string) bool {
-	if n.Op.Pair == nil || n.Op == op.Mod {
+	if n.Op.Pair == nil {
 		return false
 	}
 	form := kernel.Float32(n.Op.Pair(n))
@@ -347,59 +344,4 @@ func (w *fuser) interpolated(n *ir.Node) bool {
 func (w *fuser) table(d *tensor.Dense) ref {
 	w.tables++
 	return w.f.table(fmt.Sprintf("t%d", w.tables-1), d)
-}
-
-// isPair reports a function of two elements, each of its operand's own type.
-func isPair(n *ir.Node) bool {
-	return n.Op.Pair != nil && len(n.In) == 2 && n.Op != op.Mean && n.Op != op.Pow
-}
-
-// plain writes an operator on plain numbers of any type, as the rows of single
-// nodes do: in double, int64_t or uint64_t, rounded or wrapped once.
-func (w *fuser) plain(n *ir.Node) error {
-	x, err := w.operands(n)
-	if err != nil {
-		return err
-	}
-	y := n.Out[0].Type.DType
-	d := n.In[0].Type.DType
-	c := classOf(d)
-	wide := func(i int) string {
-		return "(" + classOf(n.In[i].Type.DType).wide() + ")" + x[i]
-	}
-	var e string
-	var vars []string // a, b: the operands
-	switch {
-	case n.Op == op.Cast:
-		e, vars = fromClass(d, y, "a"), []string{wide(0)}
-	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == floating && n.Op.C(n).F64 != ""):
-		e, vars = unaryExpr(n, d), []string{wide(0)}
-	case isPair(n) && pairExpr(n, d) != "" && !op.Divides(n) && !op.HasAct(n):
-		e, vars = pairExpr(n, d), []string{wide(0), wide(1)}
-	default:
-		return fmt.Errorf("no form for single elements of %s", d.ONNXName())
-	}
-	w.block(n, e, vars)
-	return nil
-}
-
-// block sets a variable to an expression of a and b in a block of its own, in
-// which they are the operands.
-func (w *fuser) block(n *ir.Node, e string, vars []string) {
-	y := n.Out[0].Type.DType
-	name := fmt.Sprintf("v%d", len(w.vars))
-	fmt.Fprintf(&w.text, "%s %s;\n{\n", varType(y), name)
-	for i, v := range vars {
-		fmt.Fprintf(&w.text, "    const %s %c = %s;\n", classOf(n.In[i].Type.DType).wide(), 'a'+i, v)
-	}
-	switch {
-	case y == tensor.F32:
-		e = "(float)(" + e + ")"
-	case y.IsFloat() || y == tensor.I64 || y == tensor.U64:
-		e = rounded(y, e)
-	default:
-		e = "(" + varType(y) + ")" + narrow(y, e)
-	}
-	fmt.Fprintf(&w.text, "    %s = %s;\n}\n", name, e)
-	w.vars[n.Out[0]] = variable{name, n.Out[0].Type}
 }

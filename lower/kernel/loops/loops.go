@@ -16,8 +16,9 @@ import (
 )
 
 // Kernels are all rows.
-var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(),
-	sampleRows(), quantRows(), detectRows(), classicalRows(), recurrentRows(), imageRows(), []*kernel.Kernel{Fused})
+var Kernels = slices.Concat(reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(),
+	sampleRows(), quantRows(), detectRows(), classicalRows(), recurrentRows(), imageRows(),
+	[]*kernel.Kernel{Fused, Elements})
 
 // writer writes the function of a node; loops that are open at its end are closed.
 type writer func(f *fn)

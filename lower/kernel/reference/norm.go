@@ -190,7 +190,9 @@ func meanVariance(l *lowering, n *kernel.Node) {
 	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}),
 		list("a_stride", []int{1}), list("b_stride", []int{0}))...)
 	l.call("nncc_div_f32", scalar, stat, k, stat)
-	l.element(&ir.Node{Op: op.Sqrt}, count, stat, stat)
+	l.low.Calls = append(l.low.Calls, call.Call{Args: []call.Arg{stat, call.I32(count)}, Code: &call.Code{
+		Hint: "sqrt", Params: []string{"float *x", "int32_t count"}, Headers: []string{"nncc_element_f32.h"},
+		Body: "    for (int32_t i = 0; i < count; i++) {\n        x[i] = sqrtf(x[i]);\n    }\n"}})
 	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
 	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
 }

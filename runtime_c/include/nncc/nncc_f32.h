@@ -432,15 +432,14 @@ typedef struct
 
 /* ---- element-wise, two inputs with broadcast ------------------------------------------------- */
 
-/* y [dims] = f(a, b); see nncc_bcast_params. In place where the operand is not broadcast. */
+/*
+ * y [dims] = f(a, b); see nncc_bcast_params. In place where the operand is not broadcast. Functions without a kernel
+ * here or below are written for the model: nncc_element_f32.h.
+ */
 /* KERNELS(binary_f32) */
-
-/* Comparisons: y is a bool tensor, one byte 0 or 1 an element. */
-/* KERNELS(compare_f32) */
 
 /* ---- element-wise, one input ----------------------------------------------------------------- */
 
-/* Functions without a kernel here are written for the model: nncc_element_f32.h. */
 typedef struct
 {
     int32_t count;

@@ -163,9 +163,6 @@ typedef struct
 
 /* KERNELS(nncc_where) */
 
-/* Logic on bool tensors (one byte an element, 0 or 1), with broadcast. In place as in nncc_f32.h. */
-/* KERNELS(logic_bool) */
-
 #ifdef __cplusplus
 }
 #endif
