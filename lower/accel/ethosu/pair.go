@@ -81,8 +81,75 @@ func (b *builder) pair(n *ir.Node) string {
 	why := l.exactly(n, first, second)
 	if why == "" {
 		b.add(l)
+		return ""
+	}
+	if b.byTables(n, l, first, second) {
+		return ""
 	}
 	return why
+}
+
+// byTables is a sum of int8 whose operands are scaled by tables, as the model does it, a few rows at a time: true, if
+// every pair of values then gives the model's number.
+func (b *builder) byTables(n *ir.Node, l *layer, first, second *fmap) bool {
+	if !op.BinaryKernelS8(n) || op.Rounding(n) != fixp.DoubleRounding || n.In[0].Const != nil || n.In[1].Const != nil {
+		return false
+	}
+	p := op.AddParamsS8(n)
+	s := &p.Scales
+	term := func(v, zero, mult, shift int32) int64 {
+		return int64(fixp.Requantize((v-zero)<<s.LeftShift, mult, shift))
+	}
+	terms := [2]func(v int64) int64{
+		func(v int64) int64 { return term(int32(v), int32(first.Zero), s.Mult1, s.Shift1) },
+		func(v int64) int64 { return term(int32(v), int32(second.Zero), s.Mult2, s.Shift2) }}
+	sum := *l
+	sum.Mode, sum.ScaleMode, sum.PerChannel, sum.A, sum.B, sum.AShift = npu.Add, 0, false, 1, 1, 0
+	sum.Scale, sum.Shift, sum.Rounding = uint32(s.OutMult), 31-int(s.OutShift), npu.RoundTwice
+	sum.IFM.Zero, sum.IFM2.Zero, sum.OFM.Zero, sum.IFM.Bits = 0, 0, l.zeros[2], 32
+	same, why := everyPair(n)
+	if why != "" || sum.Shift < 0 || sum.Shift > 63 {
+		return false
+	}
+	if _, why = same(func(x, y int64) int64 { return sum.Pair(terms[0](x), terms[1](y)) }); why != "" {
+		return false
+	}
+	if l.Reversed {
+		terms[0], terms[1] = terms[1], terms[0]
+	}
+	rows := max(1, l.out.H/8)
+	for from := 0; from < l.out.H; from += rows {
+		part := sum
+		part.over, part.zeros = false, [3]int64{0, 0, l.zeros[2]}
+		part.in = b.wide(l.in.rows(from, rows), terms[0])
+		part.in2 = b.wide(l.in2.rows(from, rows), terms[1])
+		part.out = l.out.rows(from, rows)
+		b.add(&part)
+	}
+	return true
+}
+
+// wide is a map of 32 bits, by a table of a map's numbers.
+func (b *builder) wide(in *fmap, number func(v int64) int64) *fmap {
+	l := plain(npu.Elementwise, in, b.temporary(in.H, in.W, in.C, 32))
+	l.Mode, l.A, l.B, l.Scalar, l.Low, l.High = npu.Add, 1, 1, true, -128, 127
+	l.IFM2.Bits, l.IFM2.Signed = 8, true
+	for v := int64(-128); v < 128; v++ {
+		l.table = binary.LittleEndian.AppendUint32(l.table, uint32(number(v)))
+	}
+	b.add(l)
+	return l.out
+}
+
+// rows are some of a map's; a map of one row has that one for all.
+func (m *fmap) rows(from, n int) *fmap {
+	r := *m
+	if m.H > 1 {
+		r.H = min(n, m.H-from)
+		r.from += int64(from) * m.StrideY
+	}
+	m.area.maps = append(m.area.maps, &r)
+	return &r
 }
 
 // spread gives a layer its operands: the first one has the shape of the result.
@@ -102,7 +169,7 @@ func (l *layer) spread(first, second *fmap) bool {
 func (l *layer) exactly(n *ir.Node, first, second *fmap) (nearest string) {
 	proof := everyPair
 	if first.Bits == 16 {
-		proof = everyOperand
+		proof = somePairs
 	}
 	same, why := proof(n)
 	if why != "" {
@@ -117,7 +184,10 @@ func (l *layer) exactly(n *ir.Node, first, second *fmap) (nearest string) {
 		if min(o.Shift, o.AShift) < 0 || max(o.Shift, o.AShift) > 63 {
 			continue
 		}
-		right, text := same(&o)
+		right, text := same(o.Pair)
+		if text == "" && first.Bits == 16 {
+			text = operands16(n, &o)
+		}
 		if l.Op = o; text == "" {
 			return ""
 		}
@@ -140,7 +210,7 @@ func (b *builder) operand(v *ir.Value, out ir.Type) *fmap {
 func (m *fmap) same(o *fmap) bool { return m.H == o.H && m.W == o.W && m.C == o.C }
 
 // proof says how many pairs of values are right before the first one that is not, and which that is.
-type proof = func(o *npu.Op) (right int, why string)
+type proof = func(pair func(x, y int64) int64) (right int, why string)
 
 // everyPair compares an operation with a function of two values of 8 bits for all of them.
 func everyPair(n *ir.Node) (_ proof, why string) {
@@ -166,9 +236,9 @@ func comparison(n *ir.Node, a, b []byte) (_ proof, why string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	return func(o *npu.Op) (int, string) {
+	return func(pair func(x, y int64) int64) (int, string) {
 		for i := range want.Len() {
-			if got := o.Pair(x.Int(i), y.Int(i)); got != want.Int(i) {
+			if got := pair(x.Int(i), y.Int(i)); got != want.Int(i) {
 				return i, fmt.Sprintf("of %d and %d the model gives %d, the device %d; want the same of every pair",
 					x.Int(i), y.Int(i), want.Int(i), got)
 			}
@@ -177,9 +247,8 @@ func comparison(n *ir.Node, a, b []byte) (_ proof, why string) {
 	}, ""
 }
 
-// everyOperand proves an operation on int16: some pairs show which one it is, all values of each operand are scaled as
-// the model scales them, and what follows has the model's definition.
-func everyOperand(n *ir.Node) (_ proof, why string) {
+// somePairs shows which operation on int16 it is; operands16 proves the rest.
+func somePairs(n *ir.Node) (_ proof, why string) {
 	if !op.BinaryKernel16(n) && !op.MinMaxKernel(n) || op.Rounding(n) != fixp.DoubleRounding {
 		return nil, fmt.Sprintf("%s of int16 follows another rule than its kernel, want that", n.Op.Name)
 	}
@@ -189,31 +258,29 @@ func everyOperand(n *ir.Node) (_ proof, why string) {
 		mixed := i * 2654435761 // spread over both operands
 		a, b = append(a, byte(mixed), byte(mixed>>8)), append(b, byte(mixed>>16), byte(mixed>>24))
 	}
-	some, why := comparison(n, a, b)
-	if why != "" {
-		return nil, why
+	return comparison(n, a, b)
+}
+
+// operands16 compares all values of each operand of int16, scaled, with the model's; what follows has its definition.
+func operands16(n *ir.Node, o *npu.Op) string {
+	switch {
+	case o.Mode > npu.Sub:
+		return ""
+	case o.Rounding != npu.RoundTwice:
+		return "the device would round results once, the model does twice"
+	case o.Mode == npu.Mul:
+		return ""
 	}
 	s := op.AddParams16(n).Scales
-	return func(o *npu.Op) (int, string) {
-		right, why := some(o)
-		switch {
-		case why != "" || o.Mode > npu.Sub:
-			return right, why
-		case o.Rounding != npu.RoundTwice:
-			return right, "the device would round results once, the model does twice"
-		case o.Mode == npu.Mul:
-			return right, ""
+	for v := int32(-1 << 15); v < 1<<15; v++ {
+		x, y := o.Operands(int64(v), int64(v))
+		left := v << s.LeftShift
+		a, b := fixp.Requantize(left, s.Mult1, s.Shift1), fixp.Requantize(left, s.Mult2, s.Shift2)
+		if x != int64(a) || y != int64(b) {
+			return fmt.Sprintf("the device scales operand %d in another way than the model", v)
 		}
-		for v := int32(-1 << 15); v < 1<<15; v++ {
-			x, y := o.Operands(int64(v), int64(v))
-			left := v << s.LeftShift
-			a, b := fixp.Requantize(left, s.Mult1, s.Shift1), fixp.Requantize(left, s.Mult2, s.Shift2)
-			if x != int64(a) || y != int64(b) {
-				return right, fmt.Sprintf("the device scales operand %d in another way than the model", v)
-			}
-		}
-		return right, ""
-	}, ""
+	}
+	return ""
 }
 
 // lines is a table of int16: lines between every 128th value, proven for all.
