@@ -103,8 +103,8 @@ func TestPackages(t *testing.T) {
 		testenv.OK(t, packages(dir, target, list, testCommit.date))
 		wheels := testenv.Must(filepath.Glob(filepath.Join(dir, "nncc-*-py3-none-*.whl")))(t)
 		debs := testenv.Must(filepath.Glob(filepath.Join(dir, "nncc_*.deb")))(t)
-		testenv.Require(t, len(wheels) == 1 && (len(debs) == 1) == strings.HasPrefix(target, "linux"), "%s: %v %v", target,
-			wheels, debs)
+		testenv.Require(t, len(wheels) == 1 && (len(debs) == 1) == strings.HasPrefix(target, "linux"), "%s: %v %v",
+			target, wheels, debs)
 		z := testenv.Must(zip.OpenReader(wheels[0]))(t)
 		f := testenv.Must(z.Open("nncc/bin/" + program))(t)
 		mode := testenv.Must(f.Stat())(t).Mode()
