@@ -71,7 +71,7 @@ func readOutside(v *Value, inside map[*Node]bool) bool {
 }
 
 // Replace puts an outlined node into g in place of the nodes that it was made
-// from, at the end of the list: the caller sorts.
+// from, behind the last of them: the caller sorts.
 func (g *Graph) Replace(n *Node, nodes []*Node, results []*Value) error {
 	names := make([]string, len(results))
 	types := make([]Type, len(results))
@@ -86,6 +86,11 @@ func (g *Graph) Replace(n *Node, nodes []*Node, results []*Value) error {
 		n.Out[i].Type = types[i]
 		g.ReplaceUses(v, n.Out[i])
 	}
+	at := 0
+	for _, m := range nodes {
+		at = max(at, g.Index(m)+1)
+	}
+	g.Nodes = slices.Insert(g.Nodes[:len(g.Nodes)-1], at, n)
 	for i := len(nodes) - 1; i >= 0; i-- {
 		g.Remove(nodes[i])
 	}

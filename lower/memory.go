@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
@@ -89,6 +90,7 @@ type trial struct {
 	effort schedule.Effort // that it deserves
 	spent  schedule.Effort // that arena was found with
 	ram    int             // bytes of arena and state
+	bound  int             // of them, for the order of its steps
 	work   float64         // predicted instructions
 }
 
@@ -178,7 +180,7 @@ func (s *search) free() (best *trial, err error) {
 		seen := func(o *trial) bool {
 			return len(o.plan.Turned) == len(p.Turned) && slices.Equal(o.plan.Chains, p.Chains)
 		}
-		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak > ram-least ||
+		if best != nil && p.Peak-p.Peak/16+t.code() >= best.ram+best.code() || p.Peak > ram-least ||
 			slices.ContainsFunc(s.trials, seen) {
 			return
 		}
@@ -191,7 +193,7 @@ func (s *search) free() (best *trial, err error) {
 	for _, p := range plans[:min(len(plans), freeTries)] {
 		try(p)
 	}
-	for was := (*trial)(nil); best != was && s.made.Program.ArenaBytes > s.made.Program.OverlapBound; {
+	for was := (*trial)(nil); best != was; {
 		was = best
 		plans = patch.Variants(s.start.Graph, s.start.facts.NativeIO, s.prices, best.plan)
 		for _, p := range plans[:min(len(plans), freeVariants)] {
@@ -245,12 +247,31 @@ func (s *search) candidates(most int) []patch.Plan {
 	return patch.Candidates(s.start.Graph, s.start.facts.NativeIO, s.prices, most)
 }
 
+// near are the plans whose account is not far above MaxRAM, or above the least one: no other can be expected to fit.
+// A larger budget has all of a smaller one.
+func (s *search) near() []patch.Plan {
+	list, least := s.candidates(maxTries), math.MaxInt
+	for _, p := range list {
+		least = min(least, p.Peak)
+	}
+	most := max(least, s.start.facts.MaxRAM)
+	return slices.DeleteFunc(list, func(p patch.Plan) bool { return p.Peak-p.Peak/5 > most })
+}
+
 // fits is the plan with the least work below MaxRAM, else the smallest.
 func (s *search) fits() (best *trial, err error) {
 	defer fail.Catch(&err)
-	for _, p := range s.candidates(cmp.Or(s.start.facts.MaxTries, maxTries)) {
-		t := &trial{plan: p, effort: schedule.Short}
-		fail.Must(s.plan(t, schedule.Short))
+	plans := s.near()
+	if n := s.start.facts.MaxTries; n > 0 {
+		plans = s.candidates(n)
+	}
+	first := schedule.Short
+	if len(plans) <= maxMedium {
+		first = schedule.Medium
+	}
+	for _, p := range plans {
+		t := &trial{plan: p, effort: first}
+		fail.Must(s.plan(t, first))
 		s.trials = append(s.trials, t)
 	}
 	for _, e := range []struct {
@@ -261,11 +282,9 @@ func (s *search) fits() (best *trial, err error) {
 			return cmp.Or(cmp.Compare(a.ram, b.ram), cmp.Compare(a.work, b.work))
 		})
 		for _, t := range s.trials[:min(len(s.trials), e.most)] {
-			t.effort = e.effort
-			if e.effort == schedule.Full {
-				continue // when it matters
+			if t.effort = e.effort; e.effort < schedule.Full && t.spent < e.effort { // that when it matters
+				fail.Must(s.plan(t, e.effort))
 			}
-			fail.Must(s.plan(t, e.effort))
 		}
 	}
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
@@ -274,11 +293,15 @@ func (s *search) fits() (best *trial, err error) {
 	return s.first()
 }
 
-// first is the first trial that fits, else the smallest.
+// first is the first trial that fits, else the smallest. More effort is for those whose bound fits, and the smallest.
 func (s *search) first() (*trial, error) {
+	if len(s.trials) == 0 {
+		return nil, nil
+	}
 	var best *trial
+	smallest := slices.MinFunc(s.trials, func(a, b *trial) int { return a.ram - b.ram })
 	for _, t := range s.trials {
-		if t.ram > s.start.facts.MaxRAM && t.spent < t.effort {
+		if t.ram > s.start.facts.MaxRAM && t.spent < t.effort && (t.bound <= s.start.facts.MaxRAM || t == smallest) {
 			if _, err := s.plan(t, t.effort); err != nil {
 				return nil, err
 			}
@@ -308,6 +331,7 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 func (s *search) measure(t *trial, x *State) {
 	target := x.options().CostTarget()
 	t.ram, t.spent = x.Program.RAMBytes(), x.Effort
+	t.bound = t.ram - x.Program.ArenaBytes + x.Program.OverlapBound
 	t.work = s.whole.work() + t.plan.Extra + x.joined(target) - s.whole.joined(target)
 }
 
@@ -359,7 +383,7 @@ func (r *Result) joined(target *cost.Target) (sum float64) {
 // prices are predicted instructions of some rows of the layers of g, the graph that
 // became this program. Layers that have been fused count as one.
 func (s *State) prices(g *ir.Graph) patch.Prices {
-	target, layers := s.options().CostTarget(), map[int]*cost.Layer{}
+	target, layers, kernels := s.options().CostTarget(), map[int]*cost.Layer{}, map[int]*patch.Kernel{}
 	became := map[string][]*ir.Node{}
 	for _, x := range s.Graph.Nodes {
 		if !s.Low[x].View && len(x.Origin) > 0 {
@@ -374,23 +398,38 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 			if l := s.Choices[x].Plan.Layer(); l.Geometry.Kind == kernel.GeometryOf(n).Kind {
 				layers[i] = l
 			}
+			if x.Op == n.Op {
+				kernels[i] = needs(x, s.Low[x])
+			}
 		}
 	}
 	type key struct{ node, rows int }
 	seen := map[key]float64{}
-	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1), Rows: func(node,
-		rows int) float64 {
-		v := g.Nodes[node].Out[0]
-		l := layers[node]
-		if l == nil {
-			return 0
+	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1),
+		Kernel: func(node int) *patch.Kernel { return kernels[node] }, Rows: func(node, rows int) float64 {
+			v := g.Nodes[node].Out[0]
+			l := layers[node]
+			if l == nil {
+				return 0
+			}
+			k := key{node, rows}
+			if _, ok := seen[k]; !ok {
+				seen[k] = target.Rows(l, rows, v.Type.Shape[2])
+			}
+			return seen[k]
+		}}
+}
+
+// needs is what the account of chains has to know of the kernel of n.
+func needs(n *ir.Node, l *call.Lowered) *patch.Kernel {
+	out := n.Out[0].Type.Bytes()
+	k := &patch.Kernel{Scratch: l.Scratch, Apart: out}
+	for _, o := range l.Overlap {
+		if in := n.In[o.I].Type.Bytes(); !o.Exact || in == out {
+			k.Rolls, k.Apart = k.Rolls || !o.Exact, min(k.Apart, max(o.Ahead-max(out-in, 0), 0))
 		}
-		k := key{node, rows}
-		if _, ok := seen[k]; !ok {
-			seen[k] = target.Rows(l, rows, v.Type.Shape[2])
-		}
-		return seen[k]
-	}}
+	}
+	return k
 }
 
 type (

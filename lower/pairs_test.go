@@ -32,6 +32,7 @@ var paired = []struct{ name, gone, text string }{
 	{"pad, transposed conv", "Pad", `%p = Pad(%x, %pads) | %c = ConvTranspose(%p, %w) {strides=[2,2], pads=[2,2,2,4]}`},
 	{"pad, transposes, conv", "Pad Transpose", `%p = Pad(%x, %pads) | %t = Transpose(%p) {perm=[0,2,3,1]} |
 		%u = Transpose(%t) {perm=[0,3,1,2]} | %c = Conv(%u, %w)`},
+	{"pad, transpose, conv", "Pad", `%p = Pad(%x, %pads) | %t = Transpose(%p) {perm=[0,1,3,2]} | %c = Conv(%t, %w)`},
 	{"pad, 1-D", "Pad", `%f = Reshape(%x, %line) | %p = Pad(%f, %pads1) | %c = Conv(%p, %w1) {strides=[2]} |
 		%r = Relu(%c)`},
 	{"pad, leaky relu, conv", "Pad", `%p = Pad(%x, %pads) | %r = LeakyRelu(%p) || %c = Conv(%r, %w)`},

@@ -230,7 +230,7 @@ func (c *cli) profile(args []string) (err error) {
 func (c *cli) ramFrontier(asked *driver.Config) (err error) {
 	defer fail.Catch(&err)
 	least := *asked
-	least.MaxRAM = "1"
+	least.MaxRAM, least.Tries = "1", 64 // not those near the budget alone
 	f := fail.Must(driver.Compile(&least))
 	o := f.Models[0]
 	points := o.Lowered.Frontier

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -38,19 +39,20 @@ func absorb(c *pass.Ctx, g *ir.Graph) error {
 	return errors.Join(every(sinkPad)(c, g), every(absorbPad)(c, g), every(absorbAct)(c, g))
 }
 
-// sinkPad moves a Pad behind what alone reads it and treats all elements alike: fewer of
-// them are computed, and the next operator may take the Pad. QuantizeLinear and
+// sinkPad moves a Pad behind what alone reads it and treats all elements alike, or moves them: fewer
+// of them are computed, and the next operator may take the Pad. QuantizeLinear and
 // DequantizeLinear stay next to their operators.
 func sinkPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if len(n.In) == 0 || n.In[0] == nil || is(n, "QuantizeLinear", "DequantizeLinear") {
 		return
 	}
 	p := n.In[0].Def
-	if !is(p, "Pad") || !elementwise(n) || n.Op.Impure {
+	if !is(p, "Pad") || !elementwise(n) && !is(n, "Transpose") || n.Op.Impure {
 		return
 	}
 	fill, ok := padFill(p)
-	if !ok || g.SoleUse(p.Out[0]) != n || ir.AttrsOf[op.ModeAttr](p).Mode != "constant" || !keepsScale(p) {
+	pg, err := op.PadGeometry(p)
+	if err != nil || !ok || g.SoleUse(p.Out[0]) != n || pg.Mode != "constant" || !keepsScale(p) {
 		return
 	}
 	y, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
@@ -67,7 +69,8 @@ func sinkPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	reinfer(g, n)
 	value := g.AddConst(p.Name+".fill", y[0].Reshaped(nil))
 	value.Type.Quant = out.Type.Quant
-	m := bug.Must(g.InsertBefore(g.Next(n), op.Pad, p.Name, p.Attrs.Clone(), 1, out, p.In[1], value, p.Input(3)))
+	pads := ints1(g, p.In[1].Name, padsBehind(n, pg))
+	m := bug.Must(g.InsertBefore(g.Next(n), op.Pad, p.Name, p.Attrs.Clone(), 1, out, pads, value))
 	m.Out[0].Type = m.Out[0].Type.WithQuant(out.Type.DType, out.Type.Quant)
 	m.Inherit(p)
 	m.Out[0].Hold(out.Holds...)
@@ -75,6 +78,16 @@ func sinkPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	readBehind(g, out, m.Out[0])
 	g.Remove(p)
 	c.Did(n, "computed in front of %s", m)
+}
+
+// padsBehind are the pads of a Pad behind n that does what one in front of it did.
+func padsBehind(n *ir.Node, pg *op.PadGeom) []int {
+	order := ir.Identity(len(pg.Begin))
+	if is(n, "Transpose") {
+		order = perm(n)
+	}
+	return append(lists.Map(order, func(k int) int { return pg.Begin[k] }),
+		lists.Map(order, func(k int) int { return pg.End[k] })...)
 }
 
 // absorbPad moves a Pad into all its readers, if each can take it.

@@ -97,6 +97,9 @@ func (r *rows) copied(f *flow, s int) int {
 		return 0
 	}
 	n := r.have[s-1] - r.keep[s]
+	if r.keep[s] == r.keep[s-1] { // the new rows lie behind those that are there
+		n = 0
+	}
 	if r.p >= 0 && r.leaves {
 		n += r.have[s] - r.have[s-1]
 	}
@@ -167,11 +170,7 @@ func (r *rows) there(f *flow, s, i int) int {
 	case r.p < 0 && x.turned: // as it came, besides what is in rows
 		rows += x.rows
 	case r.p < 0:
-		if rows = x.rows; !f.w.apart {
-			rows -= r.keep[s]
-		}
-	case r.leaves && f.w.apart:
-		rows = x.rows + window
+		rows = x.rows - r.keep[s]
 	case r.leaves:
 		if rows = window + r.have[s]; r.p > i {
 			rows -= f.fresh[s][r.p].len()
@@ -184,17 +183,15 @@ func (r *rows) there(f *flow, s, i int) int {
 // that were read are free, and results may lie over them.
 func (f *flow) alive(list []rows, s, i int) (bytes int) {
 	n, over := &f.w.nodes[f.from+i], 0
+	out := f.fresh[s][i].len() * f.w.values[n.out[0]].row
 	for k := range list {
 		r := &list[k]
 		x := &f.w.values[r.v]
 		bytes += r.there(f, s, i) * x.row
-		if r.last == i && !r.leaves {
+		if r.last == i && !r.leaves && (n.kernel == nil || n.kernel.Rolls || n.inPlace) {
 			gone := min(r.keep[s+1], max(r.have[s], r.keep[s])) - r.keep[s]
-			over = max(over, n.over(gone*x.row, x.row))
+			over = max(over, n.over(gone*x.row, out, x.row))
 		}
 	}
-	if f.w.apart && !n.inPlace {
-		over = 0
-	}
-	return bytes - min(over, f.fresh[s][i].len()*f.w.values[n.out[0]].row)
+	return bytes - over + n.scratch()
 }

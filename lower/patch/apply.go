@@ -129,6 +129,7 @@ func (a *applier) node(i int, rows span) {
 		}
 	}
 	v := n.Out[0]
+	kept := a.front(v)
 	y := a.insert(v, n.Op, a.at(""), attrs, in...)
 	if got := y.Type.Shape[2]; got != rows.len() {
 		fail.Check(bug.Errorf("stripe %d of %s has %d rows, want %d", a.s, n, got, rows.len()))
@@ -141,22 +142,32 @@ func (a *applier) node(i int, rows span) {
 		}
 		a.pieces[v] = append(a.pieces[v], a.slice(part{y, rows}, own))
 	}
-	a.extend(v, y, rows, leaves)
+	a.extend(v, kept, part{y, rows}, leaves)
+}
+
+// front is the rows of a value that were computed before and are still read, if any: all that there are, or a copy
+// of some. It is made before the new rows are, so that these may lie over the others of before.
+func (a *applier) front(v *ir.Value) (p part) {
+	if old, k := a.have[v], a.f.w.index[v]; old.v != nil && a.f.kept(a.s, k, old.rows.hi) {
+		p.rows = span{max(a.f.keep(a.s, k), old.rows.lo), old.rows.hi}
+		if p.v = a.slice(old, p.rows); p.v != old.v {
+			p.v = a.crop(v, p, p.rows)
+		}
+	}
+	return p
 }
 
 // extend puts new rows of a value behind those that are still read. Rows that leave
 // the chain stay where they are, and are copied.
-func (a *applier) extend(v, rows *ir.Value, at span, leaves bool) {
-	old := a.have[v]
-	if k := a.f.w.index[v]; a.f.kept(a.s, k, old.rows.hi) && old.v != nil {
+func (a *applier) extend(v *ir.Value, kept, rows part, leaves bool) {
+	if kept.v != nil {
 		if leaves {
-			rows = a.crop(v, part{rows, at}, at)
+			rows.v = a.crop(v, rows, rows.rows)
 		}
-		at.lo = max(a.f.keep(a.s, k), old.rows.lo)
-		rows = a.insert(v, op.Concat, a.at("window"), ir.Attrs{"axis": ir.Int(2)},
-			a.crop(v, old, span{at.lo, old.rows.hi}), rows)
+		rows.v = a.insert(v, op.Concat, a.at("window"), ir.Attrs{"axis": ir.Int(2)}, kept.v, rows.v)
+		rows.rows.lo = kept.rows.lo
 	}
-	a.have[v] = part{rows, at}
+	a.have[v] = rows
 }
 
 // source is the rows of an operand that are there.
@@ -171,7 +182,8 @@ func (a *applier) source(v *ir.Value) part {
 	}
 	at := span{a.have[v].rows.hi, a.f.brought(a.s, k)}
 	at.lo = max(at.lo, min(a.f.keep(a.s, k), at.hi-1)) // rows between windows are not brought
-	a.extend(v, a.crop(v, whole, at), at, false)
+	kept := a.front(v)
+	a.extend(v, kept, part{a.crop(v, whole, at), at}, false)
 	return a.have[v]
 }
 

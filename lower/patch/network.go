@@ -25,6 +25,7 @@ type node struct {
 	window   window
 	inPlace  bool // the result may take the place of an operand
 	consumes bool // it may lie over what it has read
+	kernel   *Kernel
 }
 
 // network is a graph in the terms of the account.
@@ -33,7 +34,6 @@ type network struct {
 	nodes  []node
 	index  map[*ir.Value]int
 	there  []int // bytes of the values that are there before each node, and at the end
-	apart  bool  // no two values share bytes, and none is there in part
 }
 
 func newNetwork(g *ir.Graph, native bool) *network {
@@ -122,40 +122,44 @@ func (w *network) through(i, j int) int {
 // over what it has read, but for the rows that it reads again.
 func (w *network) whole(i int) int {
 	n := &w.nodes[i]
-	dying, out, over := 0, 0, 0
-	for k, v := range n.in {
-		x := &w.values[v]
-		if first(n.in, v) == k && w.values[x.storage].last == i {
-			dying += x.bytes
-			over = max(over, n.over(x.bytes, (n.window.reach-1)*x.row))
-		}
-		if x.turned && x.first < 0 {
-			out = max(out, x.bytes)
-		}
-	}
-	if w.apart && !n.inPlace {
-		over = 0
-	}
-	need := dying + out
-	out = 0
+	dying, need, out, over := 0, 0, 0, 0
 	for _, v := range n.out {
 		if w.values[v].storage == v {
 			out += w.values[v].bytes
 		}
 	}
-	return w.through(i, i) + max(need, dying+out-min(over, out))
+	for k, v := range n.in {
+		x := &w.values[v]
+		if first(n.in, v) == k && w.values[x.storage].last == i {
+			dying += x.bytes
+			over = max(over, n.over(x.bytes, out, (n.window.reach-1)*x.row))
+		}
+		if x.turned && x.first < 0 {
+			need = max(need, x.bytes)
+		}
+	}
+	return w.through(i, i) + dying + max(need, out-over) + n.scratch()
 }
 
-// over is how many of the dying bytes of an operand the result may take, when a
-// window looks back on some.
-func (n *node) over(dying, back int) int {
-	switch {
-	case n.inPlace:
-		return dying
-	case n.consumes && n.rowwise:
-		return max(0, dying-back)
+func (n *node) scratch() int {
+	if n.kernel == nil {
+		return 0
 	}
-	return 0
+	return n.kernel.Scratch
+}
+
+// over is how many of the dying bytes of an operand a result of some bytes may take, when a
+// window looks back on some.
+func (n *node) over(dying, out, back int) int {
+	switch {
+	case n.kernel != nil:
+		back = n.kernel.Apart
+	case n.inPlace:
+		back = 0
+	case !n.consumes || !n.rowwise:
+		return 0
+	}
+	return max(0, min(dying, out)-back)
 }
 
 // first is where v stands first in a list.

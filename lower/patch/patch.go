@@ -36,10 +36,18 @@ type Plan struct {
 
 // Prices are predicted instructions.
 type Prices struct {
-	Rows func(node, rows int) float64 // of some rows of a node of the graph
-	Copy func(bytes int) float64
-	Turn func(planes, bytes int) float64 // more than a copy
-	Most float64                         // more than that is of no interest
+	Rows   func(node, rows int) float64 // of some rows of a node of the graph
+	Copy   func(bytes int) float64
+	Turn   func(planes, bytes int) float64 // more than a copy
+	Most   float64                         // more than that is of no interest
+	Kernel func(node int) *Kernel          // of a whole layer; nil: not known
+}
+
+// Kernel is what the account has to know of one.
+type Kernel struct {
+	Scratch int  // bytes
+	Apart   int  // bytes of the operand that its result has to leave alone, or of the result: all, where it lies apart
+	Rolls   bool // it may begin in front of the operand, too
 }
 
 // Bounds of what is looked at: nodes of a chain; calls of a plan, which are code.
@@ -99,8 +107,7 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 // a time, those that need least memory first: where results come to lie is not in the account, and such a plan may
 // need less.
 func Variants(g *ir.Graph, native bool, prices Prices, p Plan) (out []Plan) {
-	c := &chooser{w: newNetwork(g, native || len(p.Turned) > 0), prices: &prices}
-	c.wholes()
+	c := newChooser(g, native || len(p.Turned) > 0, &prices)
 	was := p
 	if !c.account(&was) {
 		return nil
@@ -160,19 +167,13 @@ func (c *chooser) account(p *Plan) bool {
 
 // candidates are plans with inputs as they are, and the peak of whole layers.
 func candidates(g *ir.Graph, native bool, prices Prices) (out []Plan, whole int) {
-	for _, apart := range []bool{false, true} {
-		w := newNetwork(g, native)
-		w.apart = apart
-		c := &chooser{w: w, prices: &prices}
-		c.wholes()
-		c.stretches()
-		out = append(out, c.front(false)...)
-		if math.IsInf(prices.Most, 1) {
-			out = append(out, c.front(true)...)
-		}
-		whole = max(whole, c.most)
+	c := newChooser(g, native, &prices)
+	c.stretches()
+	out = c.front(false)
+	if math.IsInf(prices.Most, 1) {
+		out = append(out, c.front(true)...)
 	}
-	return out, whole
+	return out, c.most
 }
 
 // front are plans, those with less work first, each of which needs less memory than those
@@ -215,8 +216,12 @@ type chooser struct {
 	later  []interval  // not looked at yet, those that need most memory first
 }
 
-func (c *chooser) wholes() {
+func newChooser(g *ir.Graph, native bool, prices *Prices) *chooser {
+	c := &chooser{w: newNetwork(g, native), prices: prices}
 	for i := range c.w.nodes {
+		if prices.Kernel != nil {
+			c.w.nodes[i].kernel = prices.Kernel(i)
+		}
 		n := c.w.whole(i)
 		c.whole = append(c.whole, n)
 		c.most = max(c.most, n)
@@ -224,6 +229,7 @@ func (c *chooser) wholes() {
 			c.floor = max(c.floor, n)
 		}
 	}
+	return c
 }
 
 // stretches lists the chains that may need less memory than their nodes do one by one. They
