@@ -507,12 +507,19 @@ func (b *builder) lookup(n *ir.Node) string {
 	}
 	in, out := b.of(n.In[k]), b.of(n.Out[0])
 	l := plain(npu.Max, in, out)
-	if in.Bits == 16 {
-		if l.table, why = lines(n, n.In[k]); why == "" {
-			l.over = true
-			b.add(l)
+	if in.Bits == 16 || out.Bits == 16 {
+		want, why := everyNumber(n, n.In[k])
+		if why != "" {
+			return why
 		}
-		return why
+		if !l.scales(n.In[k].Type, n.Out[0].Type, want) {
+			if l.table, why = lines(n, want); why != "" {
+				return why
+			}
+		}
+		l.over = true
+		b.add(l)
+		return ""
 	}
 	t, why := kernel.Table256(n)
 	if why != "" {

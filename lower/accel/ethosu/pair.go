@@ -283,19 +283,17 @@ func operands16(n *ir.Node, o *npu.Op) string {
 	return ""
 }
 
-// lines is a table of int16: lines between every 128th value, proven for all.
-func lines(n *ir.Node, v *ir.Value) ([]byte, string) {
-	if v.Type.DType != tensor.I16 || n.Out[0].Type.DType != tensor.I16 {
-		return nil, fmt.Sprintf("from %s to %s, want int16 both", v.Type, n.Out[0].Type)
-	}
-	all := make([]int16, 1<<16)
-	for i := range all {
-		all[i] = int16(i - 1<<15)
+// everyNumber is a function of one value for all numbers of its type, the least first.
+func everyNumber(n *ir.Node, v *ir.Value) (*tensor.Dense, string) {
+	first, last := v.Type.DType.IntRange()
+	all := tensor.New(v.Type.DType, []int{int(last - first + 1)})
+	for i := range all.Len() {
+		all.SetInt(i, first+int64(i))
 	}
 	in := make([]*tensor.Dense, len(n.In))
 	for i, x := range n.In {
 		if x == v {
-			in[i] = tensor.Of([]int{len(all)}, all)
+			in[i] = all
 		} else if x != nil {
 			c, ok := x.Const.Uniform()
 			if !ok {
@@ -304,15 +302,53 @@ func lines(n *ir.Node, v *ir.Value) ([]byte, string) {
 			in[i] = c
 		}
 	}
-	want, err := kernel.Probe(n, in, []int{len(all)})
+	want, err := kernel.Probe(n, in, []int{all.Len()})
 	if err != nil {
 		return nil, err.Error()
+	}
+	return want, ""
+}
+
+// scales makes a layer one that scales, if that and limits give every number.
+func (l *layer) scales(x, y ir.Type, want *tensor.Dense) bool {
+	if x.Quant.PerAxis() || y.Quant.PerAxis() {
+		return false
+	}
+	o := *l
+	o.Kind, o.zeros = npu.Average, [3]int64{l.in.Zero, 0, l.out.Zero}
+	o.Low, o.High = want.Int(0), want.Int(0)
+	for i := range want.Len() {
+		o.Low, o.High = min(o.Low, want.Int(i)), max(o.High, want.Int(i))
+	}
+	mult, shift := fixp.QuantizeMultiplier(float64(x.Quant.Scale[0]) / float64(y.Quant.Scale[0]))
+	if o.Scale, o.Shift = uint32(mult), 31-int(shift); o.Shift < 0 || o.Shift > 63 {
+		return false
+	}
+	first, _ := x.DType.IntRange()
+	for _, o.Rounding = range []int{npu.RoundTwice, npu.HalfUp} {
+		right := true
+		for i := 0; right && i < want.Len(); i++ {
+			v := o.Op.Scaled(first+int64(i)-o.zeros[0]) + o.zeros[2]
+			right = max(o.Low, min(o.High, v)) == want.Int(i)
+		}
+		if right {
+			*l = o
+			return true
+		}
+	}
+	return false
+}
+
+// lines is a table of int16: lines between every 128th value, proven for all.
+func lines(n *ir.Node, want *tensor.Dense) ([]byte, string) {
+	if n.Out[0].Type.DType != tensor.I16 || want.Len() != 1<<16 {
+		return nil, fmt.Sprintf("%d values give %s, want int16 both", want.Len(), n.Out[0].Type)
 	}
 	curve, ok := kernel.CurveOf(n)
 	if !ok {
 		curve = &fixp.InterpolatedLUT16{}
 		for i := range curve {
-			curve[i] = int16(want.Int(min(i*128, len(all)-1)))
+			curve[i] = int16(want.Int(min(i*128, want.Len()-1)))
 		}
 	}
 	var out []byte
@@ -320,8 +356,8 @@ func lines(n *ir.Node, v *ir.Value) ([]byte, string) {
 		out = binary.LittleEndian.AppendUint16(out, uint16(curve[i]))
 		out = binary.LittleEndian.AppendUint16(out, uint16(curve[i+1]-curve[i]))
 	}
-	for i, x := range all {
-		at := int(x)>>7 + 256
+	for i := range want.Len() {
+		x, at := i-1<<15, i>>7
 		base, slope := int64(curve[at]), int64(curve[at+1]-curve[at])
 		if got := base + (slope*int64(x&127)+64)>>7; got != want.Int(i) {
 			return nil, fmt.Sprintf("of %d the model gives %d, lines between every 128th value %d", x, want.Int(i), got)
