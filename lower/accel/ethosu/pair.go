@@ -83,35 +83,49 @@ func (b *builder) pair(n *ir.Node) string {
 		b.add(l)
 		return ""
 	}
-	if b.byTables(n, l, first, second) {
+	if b.inWords(n, l, first, second) {
 		return ""
 	}
 	return why
 }
 
-// byTables is a sum of int8 whose operands are scaled by tables, as the model does it, a few rows at a time: true, if
-// every pair of values then gives the model's number.
-func (b *builder) byTables(n *ir.Node, l *layer, first, second *fmap) bool {
-	if !op.BinaryKernelS8(n) || op.Rounding(n) != fixp.DoubleRounding || n.In[0].Const != nil || n.In[1].Const != nil {
+// term is how a model scales an operand of a sum.
+type term struct{ zero, left, mult, shift int32 }
+
+func (t *term) of(v int64) int64 {
+	return int64(fixp.Requantize((int32(v)-t.zero)<<t.left, t.mult, t.shift))
+}
+
+// inWords is a sum of numbers of 32 bits: the operands as the model scales them, a few rows at a time; true, if pairs of
+// values then give the model's numbers.
+func (b *builder) inWords(n *ir.Node, l *layer, first, second *fmap) bool {
+	s, proof := fixp.AddScales{}, everyPair
+	switch {
+	case op.Rounding(n) != fixp.DoubleRounding || n.In[0].Const != nil || n.In[1].Const != nil:
+		return false
+	case op.BinaryKernelS8(n):
+		s = op.AddParamsS8(n).Scales
+	case op.BinaryKernel16(n):
+		s, proof = op.AddParams16(n).Scales, somePairs
+	default:
 		return false
 	}
-	p := op.AddParamsS8(n)
-	s := &p.Scales
-	term := func(v, zero, mult, shift int32) int64 {
-		return int64(fixp.Requantize((v-zero)<<s.LeftShift, mult, shift))
-	}
-	terms := [2]func(v int64) int64{
-		func(v int64) int64 { return term(int32(v), int32(first.Zero), s.Mult1, s.Shift1) },
-		func(v int64) int64 { return term(int32(v), int32(second.Zero), s.Mult2, s.Shift2) }}
+	terms := [2]term{{int32(first.Zero), s.LeftShift, s.Mult1, s.Shift1},
+		{int32(second.Zero), s.LeftShift, s.Mult2, s.Shift2}}
 	sum := *l
-	sum.Mode, sum.ScaleMode, sum.PerChannel, sum.A, sum.B, sum.AShift = npu.Add, 0, false, 1, 1, 0
+	sum.ScaleMode, sum.PerChannel, sum.A, sum.B, sum.AShift = 0, false, 1, 1, 0
 	sum.Scale, sum.Shift, sum.Rounding = uint32(s.OutMult), 31-int(s.OutShift), npu.RoundTwice
 	sum.IFM.Zero, sum.IFM2.Zero, sum.OFM.Zero, sum.IFM.Bits = 0, 0, l.zeros[2], 32
-	same, why := everyPair(n)
-	if why != "" || sum.Shift < 0 || sum.Shift > 63 {
+	same, why := proof(n)
+	if why != "" || sum.Shift < 31 || sum.Shift > 63 {
 		return false
 	}
-	if _, why = same(func(x, y int64) int64 { return sum.Pair(terms[0](x), terms[1](y)) }); why != "" {
+	for _, sum.Mode = range []int{npu.Add, npu.Sub} {
+		if _, why = same(func(x, y int64) int64 { return sum.Pair(terms[0].of(x), terms[1].of(y)) }); why == "" {
+			break
+		}
+	}
+	if why != "" {
 		return false
 	}
 	if l.Reversed {
@@ -121,24 +135,35 @@ func (b *builder) byTables(n *ir.Node, l *layer, first, second *fmap) bool {
 	for from := 0; from < l.out.H; from += rows {
 		part := sum
 		part.over, part.zeros = false, [3]int64{0, 0, l.zeros[2]}
-		part.in = b.wide(l.in.rows(from, rows), terms[0])
-		part.in2 = b.wide(l.in2.rows(from, rows), terms[1])
+		part.in, part.in2 = b.wide(l.in.rows(from, rows), &terms[0]), b.wide(l.in2.rows(from, rows), &terms[1])
 		part.out = l.out.rows(from, rows)
 		b.add(&part)
 	}
 	return true
 }
 
-// wide is a map of 32 bits, by a table of a map's numbers.
-func (b *builder) wide(in *fmap, number func(v int64) int64) *fmap {
+// wide is a map of 32 bits with a map's numbers as a term has them: by a table, or step by step.
+func (b *builder) wide(in *fmap, t *term) *fmap {
 	l := plain(npu.Elementwise, in, b.temporary(in.H, in.W, in.C, 32))
-	l.Mode, l.A, l.B, l.Scalar, l.Low, l.High = npu.Add, 1, 1, true, -128, 127
-	l.IFM2.Bits, l.IFM2.Signed = 8, true
-	for v := int64(-128); v < 128; v++ {
-		l.table = binary.LittleEndian.AppendUint32(l.table, uint32(number(v)))
-	}
+	l.Mode, l.A, l.B, l.Scalar = npu.Add, 1, 1, true
+	l.IFM2.Bits, l.IFM2.Signed = in.Bits, true
 	b.add(l)
-	return l.out
+	if in.Bits == 8 {
+		l.Low, l.High = -128, 127
+		for v := int64(-128); v < 128; v++ {
+			l.table = binary.LittleEndian.AppendUint32(l.table, uint32(t.of(v)))
+		}
+		return l.out
+	}
+	w := &words{b, in.W}
+	m := w.do(npu.Mul, l.out, w.number(t.mult), 31-int(t.left))
+	if t.shift == 0 {
+		return m
+	}
+	m = w.do(npu.Add, m, w.number(0), 31-int(t.shift))
+	last := b.layers[len(b.layers)-1]
+	last.Scale = 1 << 31 // rounded away from zero, which only what comes behind bit 31 is
+	return m
 }
 
 // rows are some of a map's; a map of one row has that one for all.

@@ -27,10 +27,10 @@ func (w *words) number(v int32) *fmap {
 // do appends an operation of two maps whose result is shifted to the right and rounded.
 func (w *words) do(mode int, a, b *fmap, shift int) *fmap {
 	first := a
-	if b.C*b.W > a.C*a.W {
+	if b.C*b.W*b.H > a.C*a.W*a.H {
 		first = b
 	}
-	l := plain(npu.Elementwise, a, w.temporary(1, first.W, first.C, 32))
+	l := plain(npu.Elementwise, a, w.temporary(first.H, first.W, first.C, 32))
 	l.spread(a, b)
 	l.Mode, l.Shift, l.over = mode, shift, true
 	l.A, l.B, l.PerChannel = 1, 1, mode > npu.Sub
