@@ -194,7 +194,7 @@ func literal(ctype string, p []byte) string {
 	case "float":
 		return FloatLit(math.Float32frombits(le.Uint32(p)))
 	case "double":
-		return DoubleLit(math.Float64frombits(le.Uint64(p)))
+		return call.DoubleLit(math.Float64frombits(le.Uint64(p)))
 	}
 	panic(bug.Errorf("literal of %s", ctype))
 }
@@ -217,26 +217,5 @@ func FloatLit(f float32) string {
 	case math.IsInf(float64(f), -1):
 		return "-INFINITY"
 	}
-	s := strconv.FormatFloat(float64(f), 'g', -1, 32)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s + "f"
-}
-
-// DoubleLit is a C99 literal with exactly this float64 value.
-func DoubleLit(f float64) string {
-	switch {
-	case f != f:
-		return "(double)NAN"
-	case math.IsInf(f, 1):
-		return "(double)INFINITY"
-	case math.IsInf(f, -1):
-		return "(-(double)INFINITY)"
-	}
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s
+	return call.Decimal(float64(f), 32) + "f"
 }

@@ -281,7 +281,7 @@ func specOf(f reflect.StructField) AttrSpec {
 	s := AttrSpec{Name: name, Kind: kind, Required: strings.Contains(option, "required"),
 		ElemType: strings.Contains(option, "type")}
 	if s.Name == "" {
-		s.Name = underscored(f.Name)
+		s.Name = Underscored(f.Name)
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
 		s.Def = defaultOf(f.Name, kind, text)
@@ -312,8 +312,8 @@ func defaultOf(name string, kind AttrKind, text string) *Attr {
 	return &a
 }
 
-// underscored is a Go name as ONNX has it: AutoPad, auto_pad.
-func underscored(s string) string {
+// Underscored is a name of several words as ONNX has those of attributes: AutoPad, auto_pad.
+func Underscored(s string) string {
 	var b strings.Builder
 	for i, c := range s {
 		if i > 0 && unicode.IsUpper(c) {

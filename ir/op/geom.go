@@ -141,6 +141,22 @@ type ConvGeom struct {
 // Taps is the number of kernel positions, the product of Kernel.
 func (g *ConvGeom) Taps() int { return product(g.Kernel) }
 
+// Turned is the int8 weights [I][O/groups][taps] of a ConvTranspose as those of a convolution, [O][taps in opposite
+// order][I/groups].
+func (g *ConvGeom) Turned(w *tensor.Dense) []int8 {
+	src := tensor.As[int8](w)
+	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
+	out := make([]int8, 0, len(src))
+	for o := range g.COut {
+		for t := taps - 1; t >= 0; t-- {
+			for i := range ci {
+				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
+			}
+		}
+	}
+	return out
+}
+
 // IsDepthwise reports a convolution that CMSIS-NN computes with its depthwise
 // kernels: one group per input channel, COut a multiple of CIn. (A single
 // input channel is left to the ordinary convolution.)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -45,17 +44,6 @@ func argument(word string) int {
 	return -1
 }
 
-// AttrsOf are the attributes that a C form names, in the order in which it does.
-func AttrsOf(form string) []string {
-	var names []string
-	for _, t := range token.FindAllString(form, -1) {
-		if t[0] == '{' && !slices.Contains(names, t[1:len(t)-1]) {
-			names = append(names, t[1:len(t)-1])
-		}
-	}
-	return names
-}
-
 // inFloat are functions on double of the runtime with another name in float;
 // those of <math.h> end in f there.
 var inFloat = map[string]string{"nncc_nearest_f64": "rintf"}
@@ -77,16 +65,4 @@ func Float32(c ir.CForm) string {
 		}
 		return t + "f" // a number, or a function of <math.h>
 	})
-}
-
-// Snake is an operator's name as functions have it: HardSwish, hard_swish.
-func Snake(s string) string {
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && unicode.IsUpper(c) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(c))
-	}
-	return b.String()
 }

@@ -134,24 +134,8 @@ func lowerConvTranspose(n *kernel.Node) *call.Lowered {
 	f := append(convFields(g), fields("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min",
 		int(p.ActMin), "act_max", int(p.ActMax))...)
 	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0),
-		blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n.Node, g.COut),
+		blob("weights", "int8_t", g.Turned(n.In[1].Const)), biasArg(n.Node, g.COut),
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
-}
-
-// turned is the weights [I][O/groups][taps] of a ConvTranspose as those of a
-// convolution, [O][taps in opposite order][I/groups].
-func turned(w *tensor.Dense, g *op.ConvGeom) []int8 {
-	src := tensor.As[int8](w)
-	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := make([]int8, 0, len(src))
-	for o := range g.COut {
-		for t := taps - 1; t >= 0; t-- {
-			for i := range ci {
-				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
-			}
-		}
-	}
-	return out
 }
 
 // matMulRow takes operands in any memory order: the operation steps over them.

@@ -9,7 +9,6 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
@@ -151,7 +150,7 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 			[]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C, stride.W * spread.C, 1},
 			i8In(0), image))
 	}
-	conv := w.call("arm_convolve_s8", size, p, "int8_t", weights8(turnedFilter(n.In[1].Const, g)),
+	conv := w.call("arm_convolve_s8", size, p, "int8_t", weights8(g.Turned(n.In[1].Const)),
 		biasArg(n.Node, g.COut))
 	conv.Args[4] = image
 	list = append(list, conv)
@@ -168,20 +167,4 @@ func inputSpan(in, stride, lead, size int) (first, count int) {
 		count++
 	}
 	return first, count
-}
-
-// turnedFilter is the weights [I][O/groups][taps] of a ConvTranspose as those
-// of a convolution, [O][taps in opposite order][I/groups].
-func turnedFilter(w *tensor.Dense, g *op.ConvGeom) []int8 {
-	src := tensor.As[int8](w)
-	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := make([]int8, 0, len(src))
-	for o := range g.COut {
-		for t := taps - 1; t >= 0; t-- {
-			for i := range ci {
-				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
-			}
-		}
-	}
-	return out
 }

@@ -42,7 +42,7 @@ var Elements = &kernel.Kernel{
 		if empty(n.Node) {
 			return &call.Lowered{Kernel: "loops_element", Library: "nncc", Unused: ir.Identity(len(n.In))}
 		}
-		l := kernel.Known(writeElement(n.Node)).lowered(kernel.Snake(n.Op.Name))
+		l := kernel.Known(writeElement(n.Node)).lowered(ir.Underscored(n.Op.Name))
 		l.Kernel = "loops_element"
 		if x := n.In[0].Type.DType; x == tensor.F32 && len(n.In) == 1 && n.Op.Scalar != nil {
 			l.Kernel, l.Variant = "nncc_element_f32", ""

@@ -327,20 +327,9 @@ func blob(hint string, d *tensor.Dense) *call.Blob {
 
 // num is a double literal with exactly this value.
 func num(v float64) string {
-	switch {
-	case v != v:
-		return "(double)NAN"
-	case math.IsInf(v, 1):
-		return "(double)INFINITY"
-	case math.IsInf(v, -1):
-		return "(-(double)INFINITY)"
-	}
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	if math.Signbit(v) {
-		s = "(" + s + ")"
+	s := call.DoubleLit(v)
+	if v < 0 && !math.IsInf(v, -1) || v == 0 && math.Signbit(v) {
+		return "(" + s + ")"
 	}
 	return s
 }

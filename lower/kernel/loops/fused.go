@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -264,10 +263,7 @@ func num32(v float32) string {
 	if strings.Contains(s, "(double)") {
 		return strings.Replace(s, "(double)", "(float)", 1)
 	}
-	s = strconv.FormatFloat(math.Abs(float64(v)), 'g', -1, 32)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
+	s = call.Decimal(math.Abs(float64(v)), 32)
 	if math.Signbit(float64(v)) {
 		return "(-" + s + "f)"
 	}

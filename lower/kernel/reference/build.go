@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -183,18 +181,11 @@ func f32(v float32) call.Lit {
 	case math.IsInf(float64(v), -1):
 		return "-NNCC_F32_INF"
 	}
-	return call.Lit(decimal(strconv.FormatFloat(float64(v), 'g', -1, 32)) + "f")
+	return call.Lit(call.Decimal(float64(v), 32) + "f")
 }
 
 // f64 is a trained double with exactly this value, which must be finite.
-func f64(v float64) call.Trained { return call.Trained(decimal(strconv.FormatFloat(v, 'g', -1, 64))) }
-
-func decimal(s string) string {
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s
-}
+func f64(v float64) call.Trained { return call.Trained(call.Decimal(v, 64)) }
 
 func natural(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} }
 func same(*kernel.Node) kernel.Layout    { return kernel.Layout{Kind: kernel.Same} }

@@ -256,8 +256,8 @@ func TestSparse(t *testing.T) {
 func TestNotInPlace(t *testing.T) {
 	slice := "const %s : i64[1] = {0}\nconst %e : i64[1] = {1}\n"
 	for _, src := range []string{
-		"in %i : f32[4,8]\n" + slice + "%x = Neg(%i)\n%y = Slice(%x, %s, %e)\n%o = Add(%x, %y)",
-		"in %i : f32[1,8]\n%a = Neg(%i)\n%b = Exp(%i)\n%x = Concat(%a, %b) {axis=0}\n%o = Sub(%x, %a)",
+		"in %i : f32[4,32]\n" + slice + "%x = Neg(%i)\n%y = Slice(%x, %s, %e)\n%o = Add(%x, %y)",
+		"in %i : f32[1,32]\n%a = Neg(%i)\n%b = Exp(%i)\n%x = Concat(%a, %b) {axis=0}\n%o = Sub(%x, %a)",
 		"in %i : i8[4,8] q(0.1:0)\nconst %k : i64[] = {0}\n%x : i8[4,8] q(0.1:0) = Relu(%i)\n" +
 			"%y : i8[8] q(0.1:0) = Gather(%x, %k)\n%o : i8[4,8] q(0.2:0) = Sub(%x, %y)",
 	} {

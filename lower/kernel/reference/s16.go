@@ -169,7 +169,7 @@ var tconv16Row = row("nncc_conv2d_s16", "NNCC-TCONV-S16",
 		f = append(append(f, outFields(g.Out)...), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s),
-			blob("weights", turned(n.In[1].Const, g)))
+			blob("weights", tensor.Of([]int{n.In[1].Type.Elems()}, g.Turned(n.In[1].Const))))
 	}, op.ConvTranspose)
 
 // spreading is where the input of a transposed convolution lies in the image
@@ -220,20 +220,4 @@ func (l *lowering) spread(g *op.ConvGeom, s spreading) call.Arg {
 		l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(l.in(0)), bytesOf(image))
 	}
 	return image
-}
-
-// turned is the filter [I][O/groups][taps] of a ConvTranspose as that of a
-// convolution, [O][taps in opposite order][I/groups].
-func turned(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
-	src := w.Data.([]int8)
-	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := make([]int8, 0, len(src))
-	for o := range g.COut {
-		for t := taps - 1; t >= 0; t-- {
-			for i := range ci {
-				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
-			}
-		}
-	}
-	return tensor.Of([]int{len(out)}, out)
 }
