@@ -96,7 +96,7 @@ func (t *term) of(v int64) int64 {
 	return int64(fixp.Requantize((int32(v)-t.zero)<<t.left, t.mult, t.shift))
 }
 
-// inWords is a sum of numbers of 32 bits: the operands as the model scales them, a few rows at a time; true, if pairs of
+// inWords is a sum of numbers of 32 bits: operands as the model scales them, a few rows at a time; true, if pairs of
 // values then give the model's numbers.
 func (b *builder) inWords(n *ir.Node, l *layer, first, second *fmap) bool {
 	s, proof := fixp.AddScales{}, everyPair
