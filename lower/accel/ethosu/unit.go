@@ -85,16 +85,18 @@ func (u *Unit) Kernels() []*kernel.Kernel {
 	out := []*kernel.Kernel{{Name: Kind + "." + op.Device.Name, Library: Kind, Ops: []*ir.OpDef{op.Device},
 		Doc: "command streams of other compilers"}}
 	for _, d := range op.All() {
-		k := &kernel.Kernel{Name: Kind + "." + d.Name, Library: Kind, Ops: []*ir.OpDef{d}}
+		var docs []string
 		for _, f := range forms {
 			if f.is(d) {
-				k.Doc, k.Rules = "on the accelerator: "+d.Doc, append(k.Rules, kernel.Rule{Code: formCode, Doc: f.doc,
-					Check: func(n *kernel.Node) string { return refused(u.config(), n.Node) }})
+				docs = append(docs, f.doc)
 			}
 		}
-		if k.Doc != "" {
-			out = append(out, k)
+		if docs == nil {
+			continue
 		}
+		out = append(out, &kernel.Kernel{Name: Kind + "." + d.Name, Library: Kind, Ops: []*ir.OpDef{d},
+			Doc: "on the accelerator: " + d.Doc, Rules: kernel.Rules{{Code: formCode, Doc: strings.Join(docs, "; or "),
+				Check: func(n *kernel.Node) string { return refused(u.config(), n.Node) }}}})
 	}
 	return out
 }
