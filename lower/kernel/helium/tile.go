@@ -214,7 +214,7 @@ func (l *layer) foldedHead(b []byte, first int) []byte {
 		bias[i], mult[i], below[i] = c.B, c.M, c.D
 	}
 	b = words(words(b, bias[:]...), mult[:]...)
-	if l.Params.OutOff != math.MinInt8 {
+	if !l.fromZero() {
 		b = words(b, below[:]...)
 	}
 	return words(b, 1<<f.K, f.C, 0, 0)
