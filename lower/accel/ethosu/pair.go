@@ -311,6 +311,9 @@ func operands16(n *ir.Node, o *npu.Op) string {
 // everyNumber is a function of one value for all numbers of its type, the least first.
 func everyNumber(n *ir.Node, v *ir.Value) (*tensor.Dense, string) {
 	first, last := v.Type.DType.IntRange()
+	if last-first >= 1<<16 {
+		return nil, fmt.Sprintf("an operand of a function is %s, want int8, uint8 or int16", v.Type.DType)
+	}
 	all := tensor.New(v.Type.DType, []int{int(last - first + 1)})
 	for i := range all.Len() {
 		all.SetInt(i, first+int64(i))
