@@ -44,7 +44,7 @@ type layer struct {
 	graph     *ir.Graph
 	row       *kernel.Kernel
 	precision kerneltest.Precision
-	generic   bool // by the functions that take any shape
+	wish      int // of wishes
 }
 
 // matrix asks every row of a board's table about random layers of every one of
@@ -177,13 +177,24 @@ func (m *matrix) take(l layer, plan *kernel.Plan) {
 	}
 	m.keep(l, functions, examples...)
 	if kernel.IsOptimized(l.row.Library) {
-		opt := m.opt
-		opt.Generic = true
-		if p, _ := l.row.Match(kernel.NewNode(n, &opt)); p != nil && variant(p) != functions {
-			l.generic = true
-			m.keep(l, variant(p), name+" "+variant(p))
+		for l.wish = 1; l.wish < len(wishes); l.wish++ {
+			opt := m.wished(l.wish)
+			if p, _ := l.row.Match(kernel.NewNode(n, &opt)); p != nil && variant(p) != functions {
+				m.keep(l, variant(p), fmt.Sprint(name, l.wish, variant(p)))
+			}
 		}
 	}
+}
+
+// wishes are options by which a row takes a layer in another way: none, by functions that take any shape, with
+// constants that are bound at run time.
+var wishes = []func(o *kernel.Options){
+	func(*kernel.Options) {}, func(o *kernel.Options) { o.Generic = true }, func(o *kernel.Options) { o.Bound = true }}
+
+func (m *matrix) wished(wish int) kernel.Options {
+	opt := m.opt
+	wishes[wish](&opt)
+	return opt
 }
 
 // variant names the functions that a plan calls, and those that they call in turn where they choose.
@@ -305,22 +316,15 @@ func (m *matrix) foreign(k *kernel.Kernel) bool {
 
 // programs are the layers that run, some at a time.
 func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
-	slices.SortStableFunc(m.layers, func(a, b layer) int { return cmp.Compare(generic(a), generic(b)) })
+	slices.SortStableFunc(m.layers, func(a, b layer) int { return cmp.Compare(a.wish, b.wish) })
 	for from, count := 0, 0; from < len(m.layers); count++ {
 		to := from + 1
-		for to < min(len(m.layers), from+program) && m.layers[to].generic == m.layers[from].generic {
+		for to < min(len(m.layers), from+program) && m.layers[to].wish == m.layers[from].wish {
 			to++
 		}
 		f(m.program(m.layers[from:to], count))
 		from = to
 	}
-}
-
-func generic(l layer) int {
-	if l.generic {
-		return 1
-	}
-	return 0
 }
 
 // program are layers as one program. Every other one has them in the order of NHWC where kernels take any.
@@ -347,8 +351,7 @@ func (m *matrix) program(layers []layer, count int) *kerneltest.Guarded {
 		}
 		return ir.NHWC(rank)
 	}
-	opt := m.opt
-	opt.Generic = layers[0].generic
+	opt := m.wished(layers[0].wish)
 	x := kerneltest.GuardRows(m.t, g, func(n *ir.Node) *kernel.Plan {
 		if k := row[n.Name]; k != nil {
 			p, reasons := k.Match(kernel.NewNode(n, &opt))
