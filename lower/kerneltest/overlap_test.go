@@ -55,7 +55,8 @@ func (m *matrix) overlaps(l layer) bool {
 // measure measures the distances of the layers, and holds them against what rows state.
 func (m *matrix) measure(spec *boards.Spec, opt run.BuildOptions) {
 	m.t.Helper()
-	stated, met := map[string]int{}, map[string]bool{} // layers with a distance, by kernel; some need all of it
+	// By kernel, the layers with a distance, those alike as one, and whether some need all of it.
+	stated, met := map[string]map[kerneltest.Side]bool{}, map[string]bool{}
 	m.programs(func(g *kerneltest.Guarded) {
 		all := m.only != nil
 		for _, d := range g.RunOverlaps(m.t, spec, opt, func(d *kerneltest.Distance) bool {
@@ -66,14 +67,17 @@ func (m *matrix) measure(spec *boards.Spec, opt run.BuildOptions) {
 				m.t.Errorf("wrong at a distance of %d bytes: %s\n%s", d.Failed, d, d.Node)
 			}
 			for _, x := range d.Sides() {
-				stated[x.Name]++
+				if stated[x.Name] == nil {
+					stated[x.Name] = map[kerneltest.Side]bool{}
+				}
+				stated[x.Name][x] = true
 				met[x.Name] = met[x.Name] || x.Least > x.Stated-d.Pixel
 			}
 		}
 	})
-	for k, n := range stated {
-		if !met[k] && n > 3 {
-			m.t.Errorf("%s states more than it needs in each of %d layers", k, n)
+	for k, layers := range stated {
+		if !met[k] && len(layers) > 3 {
+			m.t.Errorf("%s states more than it needs in each of %d layers", k, len(layers))
 		}
 	}
 }
