@@ -149,10 +149,10 @@ type Segment struct {
 	InBytes   int `json:"in_bytes,omitempty"`
 	OutBytes  int `json:"out_bytes,omitempty"`
 	FileBytes int `json:"file_bytes,omitempty"`
-	// What it takes there, where the kind knows.
-	WeightBytes int     `json:"weight_bytes,omitempty"`
+	// What it takes there; 0 where the kind does not know.
+	WeightBytes int     `json:"weight_bytes"`
 	SRAMBytes   int     `json:"sram_bytes,omitempty"`
-	Cycles      int     `json:"estimated_cycles,omitempty"`
+	Cycles      int     `json:"estimated_cycles"`
 	Utilisation float64 `json:"utilisation,omitempty"`
 }
 

@@ -21,6 +21,8 @@ type layer struct {
 	kernel   []int16 // weights, [out][y][x][in]
 	channels []npu.Channel
 	table    []byte
+	packed   []byte   // weights and scales of every core
+	buffer   *area    // of the working memory, where they come to before it begins; nil: it reads the constants
 	over     bool     // its result may take the place of an input
 	zeros    [3]int64 // of input, second input, result
 }

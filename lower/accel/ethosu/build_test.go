@@ -204,6 +204,36 @@ func TestDrawn(t *testing.T) {
 	testenv.Check(t, refusals < count/2, "%d of %d are refused", refusals, count)
 }
 
+// TestStreamed: weights come by transfers, of whole layers and of parts of their channels, and give the same numbers.
+func TestStreamed(t *testing.T) {
+	for i := range 2 { // those that read constants most slowly
+		d := &drawing{Rand: rand.New(rand.NewPCG(uint64(i), 9)), kind: "i8", c: 8, h: 20, w: 20}
+		d.quant = d.scale()
+		in := fmt.Sprintf("in %s : i8[1,%d,%d,%d] %s\n", d.value(), d.c, d.h, d.w, d.quant)
+		for _, k := range []int{64, 48, 48, 96} {
+			s, before := 1+d.n%2, d.value()
+			w := d.constant("i8", fmt.Sprintf("%d,%d,1,1", k, d.c), "q(0.01:0)")
+			d.then("Conv(%s, %s) {kernel_shape=[1,1], strides=[%d,%d]}", k, (d.h-1)/s+1, (d.w-1)/s+1, d.scale(),
+				before, w, s, s)
+		}
+		c, text := &npu.Configs[i], "graph \"g\" {\n"+in+d.consts+d.body+"out \"o\" = "+d.value()+"\n}"
+		g := irtest.Parse(t, text)
+		equal(t, c, g, 1, text)
+		transfers, convolutions := 0, 0
+		s := testenv.Must(npu.Parse(testenv.Must(build(c, g))(t).actions))(t)
+		testenv.OK(t, s.Ops(func(o *npu.Op) error {
+			if o.Kind == npu.Conv {
+				convolutions++
+			} else if o.To.Region == working {
+				transfers++
+			}
+			return nil
+		}))
+		testenv.Check(t, transfers > 0 && convolutions >= 4, "%s: %d transfers, %d convolutions\n%s", c.Name,
+			transfers, convolutions, listed(s))
+	}
+}
+
 func listed(s *npu.Stream) string {
 	var b strings.Builder
 	if err := s.Ops(func(o *npu.Op) error { b.WriteString(o.Describe()); return nil }); err != nil {

@@ -55,14 +55,12 @@ func build(c *npu.Config, g *ir.Graph) (*result, error) {
 	b.fuse()
 	b.brick()
 	for _, l := range b.layers {
-		if l.place(); l.table != nil {
-			l.Through(0)
-		}
-		if !l.Choose(c, l.bytes(c)) {
+		if !l.block(c) {
 			return nil, bug.Errorf("%s: no blocks of %s fit", g.Name, l.Name())
 		}
 	}
-	bin.plan(b, held, len(g.In))
+	bin.plan(b, held, len(g.In), false)
+	bin.faster(b, held, len(g.In))
 	if err := bin.write(b); err != nil {
 		return nil, bug.Errorf("%s: %w", g.Name, err)
 	}
@@ -88,16 +86,27 @@ func (b *builder) lower(n *ir.Node) string {
 	return why
 }
 
-// bytes is about what weights and scales take: in blocks as deep as there are.
-func (l *layer) bytes(c *npu.Config) (sum float64) {
-	if l.kernel == nil {
-		return 0
+// block chooses blocks, and packs weights by them.
+func (l *layer) block(c *npu.Config) bool {
+	if l.place(); l.table != nil {
+		l.Through(0)
 	}
-	l.Block.C = npu.MostDeep
-	for _, w := range l.Pack(c, l.kernel) {
-		sum += float64(len(w))
+	from := constants
+	if l.buffer != nil {
+		from = working
 	}
-	return sum + float64(10*len(l.channels))
+	for i := range l.Weights {
+		l.Weights[i].Region, l.Scales[i].Region = from, from
+	}
+	if l.packed == nil { // how deep blocks are changes little of how much there is
+		l.Block.C = npu.MostDeep
+		l.pack(c)
+	}
+	if !l.Choose(c, float64(len(l.packed))) {
+		return false
+	}
+	l.pack(c)
+	return true
 }
 
 // fuse gives the table of a layer to the one in front of it, where nothing else reads that one's result.
@@ -142,8 +151,8 @@ func (bin *result) write(b *builder) error {
 	t := &tables{cfg: b.cfg, bin: bin}
 	for _, l := range b.layers {
 		l.place()
-		if l.kernel != nil {
-			bin.pack(b.cfg, l)
+		if err := bin.load(w, l); err != nil {
+			return err
 		}
 		if err := t.load(w, l); err != nil {
 			return err
@@ -171,14 +180,44 @@ func (bin *result) constant(data []byte) int64 {
 	return int64(at)
 }
 
-// pack stores weights and scales of a layer.
-func (bin *result) pack(c *npu.Config, l *layer) {
-	weights, scales := l.Pack(c, l.kernel), npu.PackScales(c, l.channels)
-	for i := range weights {
-		l.Weights[i] = npu.Range{Region: constants, From: bin.constant(weights[i]), Bytes: int64(len(weights[i]))}
-		l.Scales[i] = npu.Range{Region: constants, From: bin.constant(scales[i]), Bytes: int64(len(scales[i]))}
-		bin.weights += len(weights[i]) + len(scales[i])
+// pack makes weights and scales of a layer.
+func (l *layer) pack(c *npu.Config) {
+	if l.kernel == nil {
+		return
 	}
+	l.packed = nil
+	weights, scales := l.Pack(c, l.kernel), npu.PackScales(c, l.channels)
+	add := func(r *npu.Range, b []byte) {
+		r.From, r.Bytes = int64(len(l.packed)), int64(len(b))
+		l.packed = append(l.packed, b...)
+	}
+	for i := range weights {
+		add(&l.Weights[i], weights[i])
+		add(&l.Scales[i], scales[i])
+	}
+}
+
+// load stores weights and scales of a layer, and brings them to their buffer.
+func (bin *result) load(w *npu.Writer, l *layer) error {
+	if l.packed == nil {
+		return nil
+	}
+	from := npu.Range{Region: constants, From: bin.constant(l.packed), Bytes: int64(len(l.packed))}
+	at := from
+	if l.buffer != nil {
+		at.Region, at.From = working, l.buffer.at
+	}
+	for i := range l.Weights {
+		for _, r := range []*npu.Range{&l.Weights[i], &l.Scales[i]} {
+			r.Region = at.Region
+			r.From += at.From
+		}
+	}
+	bin.weights += len(l.packed)
+	if l.buffer == nil {
+		return nil
+	}
+	return w.Add(&npu.Op{Kind: npu.Transfer, From: from, To: at})
 }
 
 // tables are those in the shared memory.

@@ -89,7 +89,7 @@ func shaped(h, w, c, bits int, signed bool, a *area) *fmap {
 // span is the bytes from the first to the last element.
 func (m *fmap) span() int64 {
 	if m.Brick {
-		return int64(m.H) * m.StrideY
+		return int64(m.H-1)*m.StrideY + int64(m.C+15)/16*m.StrideC
 	}
 	return int64(m.H-1)*m.StrideY + int64(m.W-1)*m.StrideX + int64(m.C*m.Bits/8)
 }
@@ -111,25 +111,29 @@ func (m *fmap) placed() npu.FeatureMap {
 // brick lets maps lie in runs of 16 channels, which the device reads in longer bursts, where that takes no more memory
 // and every layer sees the whole map.
 func (b *builder) brick() {
-	seen := map[*area]bool{}
 	for _, l := range b.layers {
-		a := l.out.area
-		if seen[a] || a.region != working || a.within != nil || a.parts || b.fixed[a] {
-			continue
+		if a := l.out.area; a.maps[0].C%unit == 0 && b.bricks(a) {
+			a.lay()
 		}
-		seen[a] = true
-		first := a.maps[0]
-		if first.C%16 != 0 || first.from != 0 || first.span() != a.bytes {
-			continue
-		}
-		if slices.ContainsFunc(a.maps, func(m *fmap) bool { return m.FeatureMap != first.FeatureMap || m.from != 0 }) {
-			continue
-		}
-		for _, m := range a.maps {
-			size := int64(m.Bits / 8)
-			m.Brick, m.StrideX, m.StrideC = true, 16*size, int64(m.W)*16*size
-			m.StrideY = int64(m.C/16) * m.StrideC
-		}
+	}
+}
+
+// bricks says that an area's maps may lie in runs of channels.
+func (b *builder) bricks(a *area) bool {
+	first := a.maps[0]
+	return a.region == working && a.within == nil && !a.parts && !b.fixed[a] && !first.Brick && first.from == 0 &&
+		first.span() == a.bytes && !slices.ContainsFunc(a.maps, func(m *fmap) bool {
+		return m.FeatureMap != first.FeatureMap || m.from != 0
+	})
+}
+
+// lay lays an area's maps in runs of channels.
+func (a *area) lay() {
+	for _, m := range a.maps {
+		size := int64(m.Bits / 8)
+		m.Brick, m.StrideX, m.StrideC = true, unit*size, int64(m.W)*unit*size
+		m.StrideY = int64(m.C+unit-1) / unit * m.StrideC
+		a.bytes = m.span()
 	}
 }
 

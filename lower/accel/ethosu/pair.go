@@ -142,7 +142,7 @@ func (b *builder) inWords(n *ir.Node, l *layer, first, second *fmap) bool {
 	return true
 }
 
-// wide is a map of 32 bits with a map's numbers as a term has them: by a table, or step by step.
+// wide is a map of 32 bits with a map's numbers as a term has them: by a table, or scaled and rounded twice.
 func (b *builder) wide(in *fmap, t *term) *fmap {
 	l := plain(npu.Elementwise, in, b.temporary(in.H, in.W, in.C, 32))
 	l.Mode, l.A, l.B, l.Scalar = npu.Add, 1, 1, true
@@ -155,15 +155,8 @@ func (b *builder) wide(in *fmap, t *term) *fmap {
 		}
 		return l.out
 	}
-	w := &words{b, in.W}
-	m := w.do(npu.Mul, l.out, w.number(t.mult), 31-int(t.left))
-	if t.shift == 0 {
-		return m
-	}
-	m = w.do(npu.Add, m, w.number(0), 31-int(t.shift))
-	last := b.layers[len(b.layers)-1]
-	last.Scale = 1 << 31 // rounded away from zero, which only what comes behind bit 31 is
-	return m
+	l.A, l.Scale, l.Shift, l.zeros[0] = 1<<t.left, uint32(t.mult), 31-int(t.shift), int64(t.zero)
+	return l.out
 }
 
 // rows are some of a map's; a map of one row has that one for all.

@@ -88,14 +88,27 @@ func (p *places) hold(held []*area, inputs int) {
 	}
 }
 
-// plan orders the layers and places what lies in the working memory. held are the areas of inputs and results.
-func (bin *result) plan(b *builder, held []*area, inputs int) {
+// plan orders the layers, unless they have their order, and places what lies in the working memory. held are the areas
+// of inputs and results.
+func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
 	p.hold(held, inputs)
 	nodes := make([]plan.Node, len(b.layers))
 	for i, l := range b.layers {
-		nodes[i] = p.node(i, l)
+		if nodes[i] = p.node(i, l); ordered && i > 0 {
+			nodes[i].After = []int{i - 1}
+		}
 	}
+	for i, l := range b.layers {
+		if l.buffer != nil { // it is filled while the layer in front computes
+			v, k := p.value(l.buffer), max(0, i-1)
+			nodes[k].Out = append(nodes[k].Out, v)
+			if k < i {
+				nodes[i].In = append(nodes[i].In, v)
+			}
+		}
+	}
+	bin.working = 0
 	order, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
 	for i, a := range p.areas {
 		if a != nil && a != p.first {
@@ -112,6 +125,9 @@ func (bin *result) plan(b *builder, held []*area, inputs int) {
 		bin.overlay(b.layers, held[:inputs], slices.Index(held, p.first))
 	}
 }
+
+// early is how many layers may be at work when weights of the next one come.
+const early = 2
 
 // overlay finds how the working memory may lie over an input: what is written before its last layer has run lies below
 // its bytes or above them.
@@ -130,10 +146,13 @@ func (bin *result) overlay(layers []*layer, inputs []*area, input int) {
 			low, high = min(low, a.at), max(high, a.at+a.bytes)
 		}
 	}
-	for _, l := range layers[:min(last+1, len(layers))] {
-		if root, at := l.out.area.root(); root.region == working {
+	for i, l := range layers[:min(last+1+early, len(layers))] {
+		if root, at := l.out.area.root(); i <= last && root.region == working {
 			from := root.at + at + l.out.from
 			low, high = min(low, from), max(high, from+l.out.span())
+		}
+		if l.buffer != nil {
+			low, high = min(low, l.buffer.at), max(high, l.buffer.at+l.buffer.bytes)
 		}
 	}
 	bin.over = call.Overlap{I: input, Ahead: int(high), Behind: max(1, int(first.bytes-low)), Scratch: bin.working > 0}

@@ -51,41 +51,64 @@ type group struct {
 
 // Estimates are the cycles of a stream's operations.
 func (s *Stream) Estimates() ([]Estimate, error) {
-	var groups []*group
-	var first, tables float64
-	err := s.Ops(func(o *Op) error {
-		if o.Kind == Transfer {
-			n := s.Config.transferCycles(o)
-			if o.To.Region == shram {
-				tables += n
-			} else {
-				first += n
-			}
-			return nil
-		}
-		if k := len(groups) - 1; k >= 0 && groups[k].joins(o) {
-			g := groups[k]
-			g.OFM.C += o.OFM.C
-			g.parts++
-			g.behind += max(0, first-s.Config.memory(0).read) // Vela waits for the first byte once
-			g.weightBytes += o.weightBytes()
-			g.tail = s.Config.cycles(o)
+	all := grouping{c: s.Config}
+	if err := s.Ops(func(o *Op) error { all.add(o); return nil }); err != nil {
+		return nil, err
+	}
+	return all.estimates(), nil
+}
+
+// Cycles is what operations take one behind the other.
+func (c *Config) Cycles(ops []*Op) (sum float64) {
+	all := grouping{c: c}
+	for _, o := range ops {
+		all.add(o)
+	}
+	for _, e := range all.estimates() {
+		sum += e.Cycles
+	}
+	return sum
+}
+
+// grouping joins parts of operations.
+type grouping struct {
+	c             *Config
+	list          []*group
+	first, tables float64 // cycles of transfers since the last operation
+}
+
+func (s *grouping) add(o *Op) {
+	if o.Kind == Transfer {
+		if n := s.c.transferCycles(o); o.To.Region == shram {
+			s.tables += n
 		} else {
-			whole := *o
-			groups = append(groups, &group{Op: &whole, parts: 1, first: first, table: tables,
-				weightBytes: o.weightBytes()})
+			s.first += n
 		}
-		first, tables = 0, 0
-		return nil
-	})
-	var out []Estimate
+		return
+	}
+	if k := len(s.list) - 1; k >= 0 && s.list[k].joins(o) {
+		g := s.list[k]
+		g.OFM.C += o.OFM.C
+		g.parts++
+		g.behind += max(0, s.first-s.c.memory(0).read) // Vela waits for the first byte once
+		g.weightBytes += o.weightBytes()
+		g.tail = s.c.cycles(o)
+	} else {
+		whole := *o
+		s.list = append(s.list, &group{Op: &whole, parts: 1, first: s.first, table: s.tables,
+			weightBytes: o.weightBytes()})
+	}
+	s.first, s.tables = 0, 0
+}
+
+func (s *grouping) estimates() (out []Estimate) {
 	slack := 0.0
-	for _, g := range groups {
+	for _, g := range s.list {
 		var e Estimate
-		e, slack = s.Config.estimate(g, slack)
+		e, slack = s.c.estimate(g, slack)
 		out = append(out, e)
 	}
-	return out, err
+	return out
 }
 
 // joins says that an operation is another part of the channels of a group's.
