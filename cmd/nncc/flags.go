@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -390,6 +391,7 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 		if len(name) > 1 {
 			all = slices.DeleteFunc([]string{text.Nearest(dash+name, all)}, func(n string) bool { return n == "" })
 		}
+		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 		if len(all) > 0 {
 			near = "; did you mean " + strings.Join(all, ", ") + "?"
 		}

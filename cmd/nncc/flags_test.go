@@ -203,9 +203,11 @@ func TestNearestValues(t *testing.T) {
 		"compile --board host --layers-config " + c:               "int8",
 		"run --input xx=nothere.npy":                              "x",
 		"surgery -f " + s + " --out " + filepath.Join(dir, "out"): "Relu",
-		"help debuging":               "debugging",
-		"completion fih":              "fish",
-		"diff --max-growth instr=1 a": "instructions",
+		"help debuging":                "debugging",
+		"-o out":                       "--out, --optimize",
+		"compile " + dir + "/tin.onnx": "tiny.onnx",
+		"completion fih":               "fish",
+		"diff --max-growth instr=1 a":  "instructions",
 	} {
 		line := strings.Fields(args)
 		if line[0] != "help" && line[0] != "completion" {

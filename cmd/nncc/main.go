@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -224,8 +225,9 @@ var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
 
 func unknownVerb(name string) error {
 	all := verbNames()
+	models, _ := filepath.Glob(name + ".*")
 	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx, FILE.tflite)",
-		text.Line(name), text.Meant(name, all), strings.Join(all, ", "))}
+		text.Line(name), text.Meant(name, slices.Concat(all, models)), strings.Join(all, ", "))}
 }
 
 // doubleDash accepts a single dash before a long flag name, two before a letter, and a

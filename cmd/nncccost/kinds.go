@@ -195,10 +195,11 @@ func pad(r *rand.Rand) cost.Geometry {
 	return s
 }
 
-// exchanged are rows and columns.
+// exchanged are rows and columns, of one matrix or several.
 func exchanged(r *rand.Rand) cost.Geometry {
 	s := elementwise(channels(r))
 	s.IW, s.OC, s.Groups = 2+r.IntN(4)*r.IntN(100), s.C, 1
+	s.N = 1 + r.IntN(2)*r.IntN(7)
 	s.OW = s.IW
 	return s
 }
@@ -417,7 +418,7 @@ func addPad(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, erro
 
 // addTranspose exchanges rows and columns, for a function that is computed in int8.
 func addTranspose(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.IW, s.C))
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.IW, s.C))
 	n, err := g.Add(op.Transpose, name, ir.Attrs{"perm": ir.Ints(0, 2, 1)}, 1, x)
 	if err != nil {
 		return nil, err

@@ -3,12 +3,16 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
@@ -62,6 +66,8 @@ func (s *Set) arrayFile(p, class string) {
 	e, err := npz.ReadFileNamed(p, s.opt.Limits, func(name string) bool {
 		return s.index(name) >= 0 || name == labelArray
 	})
+	s.refuse(err != nil && kindOf(p) != arrays && !os.IsNotExist(err), p, "samples are %s, or folders of these: %w",
+		strings.Join(slices.Sorted(maps.Values(kindNames)), ", "), err)
 	s.refuse(err != nil, p, "%w", err)
 	if len(e) == 1 && e[0].Name == "" {
 		e[0].Name = strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
@@ -119,7 +125,9 @@ func (s *Set) entries(where, class string, list []npz.Entry) {
 	for i, v := range s.in {
 		if found[i] == nil {
 			names := lists.Map(list, func(e npz.Entry) string { return e.Name })
-			s.refuse(true, where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
+			s.refuse(true, where, "no array is called %q as the model's input is; found %s%s", v.Name, quoted(names),
+				cmp.Or(text.Meant(v.Name, names), fmt.Sprintf("; an input that an output feeds is state: --state OUTPUT=%s, "+
+					"one that never changes a constant: --set %[1]s=VALUE", v.Name)))
 		}
 		x := s.split(where, v, found[i])
 		s.refuse(count >= 0 && len(x) != count,

@@ -13,9 +13,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Kind says what is at a path, for messages.
@@ -81,6 +85,10 @@ func pathFirst(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		beside, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+		err = fmt.Errorf("%w%s", err, text.Meant(filepath.Base(path), lists.Map(beside, filepath.Base)))
 	}
 	return &pathError{path, err}
 }

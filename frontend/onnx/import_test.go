@@ -122,12 +122,13 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// All errors are reported, each once, without those that follow from others;
+// All errors are reported, unknown operators among them, each once, without those that follow from others;
 // what nothing reads does no harm.
 func TestImportErrors(t *testing.T) {
 	_, err := OpenModel(textModel(t, 13, `(float[2,3] x, float[2] w) => (float y, float z) {
 	  a = MatMul (x, x)
-	  b = Relu (a)
+	  r = Relu (a)
+	  b = local.Odd (r)
 	  c = Concat <axis = 0> (b, w)
 	  d = Concat <axis = 5> (x, x)
 	  y = Add (c, d)
@@ -135,9 +136,9 @@ func TestImportErrors(t *testing.T) {
 	  dead = NonMaxSuppression (x, x)
 	}`), ImportOptions{})
 	var errs ImportErrors
-	testenv.Require(t, errors.As(err, &errs) && len(errs) == 3, "errors %v", err)
-	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `Concat "Concat_3"`,
-		`Add "Add_5"`} {
+	testenv.Require(t, errors.As(err, &errs) && len(errs) == 4, "errors %v", err)
+	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `local.Odd "Odd_2"`,
+		`Concat "Concat_4"`, `Add "Add_6"`} {
 		testenv.Check(t, strings.HasPrefix(errs[i].Error(), want), "error %d is %v, want %s", i, errs[i], want)
 	}
 }

@@ -30,6 +30,8 @@ type counts struct {
 	band               int // input columns under the windows of all rows
 	groups             int
 	copies, pieces     int // of inputs of a dilated window: calls, and pieces of memory
+	shorter, longer    int // of rows and columns that are exchanged
+	thin               int // 1 where the shorter has no block of four
 	macs               int
 	parts              *Parts
 }
@@ -43,6 +45,8 @@ func count(g *Geometry) *counts {
 	}
 	c.columns, c.across = c.taps*depth, (g.KW*depth+15)/16
 	c.rowQuads = c.rows * ((g.OW + 3) / 4)
+	c.shorter, c.longer = min(g.OW, g.C), max(g.OW, g.C)
+	c.thin = max(0, min(1, 4-c.shorter))
 	c.tiles = g.N * ((g.OH + 1) / 2) * ((g.OW + 3) / 4)
 	c.sweeps(g)
 	if c.times = g.OC / max(g.C, 1); c.times > 1 || g.C < 4 {
@@ -108,10 +112,10 @@ func (c *counts) sweeps(g *Geometry) {
 // larger ones go by eight.
 func (c *counts) longerVectors() int {
 	lanes := 16
-	if min(c.pixels, c.channels) > 17 {
+	if c.shorter > 17 {
 		lanes = 8
 	}
-	return (max(c.pixels, c.channels) + lanes - 1) / lanes
+	return (c.longer + lanes - 1) / lanes
 }
 
 // alignedWords are words of channels where every pixel begins at a word, else 0.
@@ -206,8 +210,12 @@ var factors = map[string]func(c *counts) int{
 	"columnsBeyondWords":       func(c *counts) int { return c.columns % 4 },
 	"columnWordsBeyondVectors": func(c *counts) int { return c.columns % 16 / 4 },
 	"channels":                 func(c *counts) int { return c.channels },
-	"shorter":                  func(c *counts) int { return min(c.pixels, c.channels) },
+	"shorter":                  func(c *counts) int { return c.shorter },
 	"longerVectors":            (*counts).longerVectors,
+	"longerQuads":              func(c *counts) int { return c.longer / 4 },
+	"longerBeyondQuads":        func(c *counts) int { return c.longer % 4 },
+	"thin":                     func(c *counts) int { return c.thin },
+	"thick":                    func(c *counts) int { return 1 - c.thin },
 	"channelVectors":           func(c *counts) int { return (c.channels + 15) / 16 },
 	"channelOctets":            func(c *counts) int { return (c.channels + 7) / 8 },
 	"channelWords":             func(c *counts) int { return c.channels / 4 },
@@ -357,11 +365,13 @@ var moreFeatures = []struct {
 }{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
 	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures}}
 
-// exchangeFeatures are those of variants that exchange rows, as pixels, and columns, as channels: in blocks of four by
-// four, or along the longer ones.
+// exchangeFeatures are those of variants that exchange rows and columns (channels) of matrices, which are counted as
+// rows of pixels: in blocks of four by four with strides for the rest, or along the longer ones.
 var exchangeFeatures = map[Kind][]string{
-	Copy: words(`pixelQuads pixelQuads*channelWords pixelQuads*channelsBeyondWords pixelsBeyondQuads*channels
-		pixelsBeyondQuads shorter shorter*longerVectors`),
+	Copy: words(`rows rows*shorter rows*shorter*longerQuads rows*shorter*longerBeyondQuads rows*shorter*longerVectors
+		thin*rows*shorter thin*rows*shorter*longerQuads thin*rows*shorter*longerBeyondQuads thick*innerQuads
+		thick*innerQuads*channelWords thick*innerQuads*channelsBeyondWords thick*rows*channelsBeyondWords
+		thick*innerBeyondQuads thick*innerBeyondQuads*channelWords thick*innerBeyondQuads*channelsBeyondWords`),
 }
 
 // pooled are the features of models over all variants of a kind.

@@ -111,6 +111,7 @@ func TestReadSamplesErrors(t *testing.T) {
 	}{
 		"missing file": {filepath.Join(dir, "none.npy"), one, "no such file"},
 		"not numpy":    {text, one, "npy"},
+		"a model":      {"samples_test.go", one, "samples are .npy or .npz, pictures"},
 		"shape":        {writeNpy(t, ramp(t, 3, 4), dir, "shape.npy"), one, "has shape [3 4]; want [1 2]"},
 		"type":         {writeNpy(t, ints, dir, "ints.npy"), one, "of type uint8, want floats"},
 		"infinity":     {writeNpy(t, inf, dir, "inf.npy"), one, "want finite numbers"},

@@ -30,7 +30,12 @@ func (r *Report) Explain(o *Subject, all bool) string {
 	r = text.Lines(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
-	b.WriteString(text.Table(append(o.stepRows(r), o.viewRows()...)))
+	views := o.viewRows()
+	if n := len(views); n > mostViews && !all {
+		views = [][]string{{"-", fmt.Sprintf("%d nodes (-v lists them)", n), "", "", "0", "nothing",
+			"other views of the same memory"}}
+	}
+	b.WriteString(text.Table(append(o.stepRows(r), views...)))
 	b.WriteString(r.transferText())
 	b.WriteString(o.memoryText(r))
 	b.WriteString(fusionText(text.Lines(o.Lowered.Fusions)))
@@ -81,6 +86,9 @@ func (o *Subject) stepRows(r *Report) [][]string {
 	}
 	return rows
 }
+
+// mostViews are listed one by one.
+const mostViews = 4
 
 func (o *Subject) viewRows() [][]string {
 	steps := map[*ir.Node]bool{}

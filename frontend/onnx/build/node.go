@@ -151,11 +151,8 @@ const ownDomain = "nncc"
 // Plain is the rule of most operators: the node as the operator of the same name. A standard
 // operator with attributes that ONNX lacks has nncc's domain.
 func (n *Node) Plain() []*ir.Value {
-	o := op.Get(n.Domain, n.Op)
-	if o == nil && n.Domain == ownDomain {
-		o = op.Get("", n.Op)
-	}
-	n.Fail(n.supported(o))
+	o, err := n.Definition()
+	n.Fail(err)
 	nout := len(n.Out)
 	if o.MaxOut >= 0 {
 		nout = min(nout, o.MaxOut)
@@ -163,18 +160,23 @@ func (n *Node) Plain() []*ir.Value {
 	return n.Results(o, n.Attrs, nout, n.In...)
 }
 
-func (n *Node) supported(o *ir.OpDef) error {
+// Definition is the operator of a node that is taken as it is.
+func (n *Node) Definition() (*ir.OpDef, error) {
+	o := op.Get(n.Domain, n.Op)
+	if o == nil && n.Domain == ownDomain {
+		o = op.Get("", n.Op)
+	}
 	name := model.Plain(n.Op)
 	switch {
 	case o != nil:
-		return nil
+		return o, nil
 	case schema.Lookup(n.Domain, n.Op, int64(n.Opset)) != nil:
-		return n.Errf("op-unsupported", "operator %s is not supported; replace it in the model, "+
+		return nil, n.Errf("op-unsupported", "operator %s is not supported; replace it in the model, "+
 			"or define it by an ONNX function in a file given with --functions", name)
 	case n.Domain == "":
-		return n.Errf("op-unknown", "ONNX opset %d has no operator %s", n.Opset, name)
+		return nil, n.Errf("op-unknown", "ONNX opset %d has no operator %s", n.Opset, name)
 	}
-	return n.Errf("op-custom", "operator %s of domain %s is unknown; define it by an ONNX function "+
+	return nil, n.Errf("op-custom", "operator %s of domain %s is unknown; define it by an ONNX function "+
 		"(in the model, or in a file given with --functions)", name, model.Quote(n.Domain))
 }
 

@@ -72,10 +72,10 @@ func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string
 		Name:   name,
 		Origin: cmp.Or(s.origin, name), InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
 	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})
-	if err := im.operands(n, s); err != nil {
-		return err
-	}
 	c := &nodeImport{Node: n, im: im, p: p, scope: s, opsets: opsets}
+	if err := im.operands(n, s); err != nil {
+		return c.unknown(err)
+	}
 	out, err := n.Run(func(*build.Node) []*ir.Value { return c.results() })
 	if err != nil {
 		return err
@@ -108,6 +108,17 @@ func (im *importer) operands(n *build.Node, s *scope) error {
 		n.In = append(n.In, v)
 	}
 	return failed
+}
+
+// unknown is, of a node that is passed over, that nothing defines its operator: all such operators are told at once.
+func (c *nodeImport) unknown(err error) error {
+	c.Opset = max(1, c.opsets[c.Domain])
+	if err != build.ErrReported || c.im.funcs[model.CallID(c.p)] != nil || flow[c.Op] != nil || rule(c.Node) != nil ||
+		c.definition() != nil {
+		return err
+	}
+	_, unknown := c.Definition()
+	return cmp.Or(unknown, err)
 }
 
 // flow are the operators with subgraphs, which are taken apart at compile time.
