@@ -3,7 +3,9 @@
 package codegen_test
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,5 +78,21 @@ func TestReadmeNamesFolders(t *testing.T) {
 			testenv.Check(t, lists >= 4, "%s, %s: README.md has %d lists of folders:\n%s", prefix, p, lists,
 				m.file("README.md"))
 		}
+	}
+}
+
+// TestReadmeCompiles: the lines of C that README.md shows are C, whatever inputs and outputs are called.
+func TestReadmeCompiles(t *testing.T) {
+	cc := testenv.Tool(t, "cc", "gcc")
+	for _, m := range models() {
+		dir := t.TempDir()
+		m.generate(t).write(t, dir)
+		_, lines, _ := strings.Cut(m.file("README.md"), "```c\n")
+		lines, _, _ = strings.Cut(lines, "```")
+		include, lines, _ := strings.Cut(lines, "\n")
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "readme.c"),
+			[]byte(include+"\nvoid use(void);\nvoid use(void)\n{\n"+lines+"}\n"), 0o644))
+		run(t, dir, cc, append(strings.Fields("-std=c99 -Wall -Wno-unused-variable -Werror -fsyntax-only readme.c"),
+			includes...)...)
 	}
 }
