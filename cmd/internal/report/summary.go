@@ -36,8 +36,15 @@ func (m *Memory) summary() (string, bool) {
 		if x.Missing > 0 {
 			missing = append(missing, fmt.Sprintf("%s misses %s bytes", x.Name, thousands(x.Missing)))
 		}
-		if slices.ContainsFunc(x.Items, func(i Item) bool { return i.What == "arena" || i.What == "weights" }) {
-			taken = append(taken, percent(float64(x.Used)/float64(x.Bytes))+" of "+x.Name)
+		for _, as := range []struct{ holds, called string }{{"arena", "RAM"}, {"weights", "flash"}} {
+			if !slices.ContainsFunc(x.Items, func(i Item) bool { return i.What == as.holds }) {
+				continue
+			}
+			if !strings.EqualFold(as.called, x.Name) {
+				as.called += " (" + x.Name + ")"
+			}
+			taken = append(taken, percent(float64(x.Used)/float64(x.Bytes))+" of "+as.called)
+			break
 		}
 	}
 	if missing != nil {

@@ -21,7 +21,7 @@ func TestSummary(t *testing.T) {
 		want    string
 		good    bool
 	}{
-		{[]Region{ram}, &quant.Report{SQNR: 40}, nil, "fits: 42 % of ram; 40.0 dB against float; acc", true},
+		{[]Region{ram}, &quant.Report{SQNR: 40}, nil, "fits: 42 % of RAM; 40.0 dB against float; acc", true},
 		{[]Region{ram}, &quant.Report{SQNR: 1.3}, nil, "accuracy lost: 1.3 dB", false},
 		{[]Region{ram}, &quant.Report{SQNR: 12}, nil, "in doubt", false},
 		{[]Region{ram}, &quant.Report{Unknown: true}, nil, "unknown: the samples say nothing", false},
