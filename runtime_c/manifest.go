@@ -168,6 +168,11 @@ func expand(fsys fs.FS) (map[string][]byte, error) {
 	if err := instantiate(tree, kernels); err != nil {
 		return nil, err
 	}
+	for p, text := range tree {
+		if strings.HasSuffix(p, ".h") {
+			tree[p] = guarded(path.Base(p), text)
+		}
+	}
 	if err := declare(tree, kernels); err != nil {
 		return nil, err
 	}
@@ -177,6 +182,32 @@ func expand(fsys fs.FS) (map[string][]byte, error) {
 	}
 	return tree, nil
 }
+
+// guarded is a header that may be included twice, by a macro with its name; the prototypes of kernels
+// are those of C for C++, too. A header that has the macro stays as it is.
+func guarded(name string, text []byte) []byte {
+	macro := strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+	if bytes.Contains(text, []byte("#ifndef "+macro+"\n")) {
+		return text
+	}
+	first, rest := 0, text
+	if bytes.HasPrefix(text, []byte("/*")) {
+		first = bytes.Index(text, []byte("*/\n")) + len("*/\n")
+		rest = bytes.TrimLeft(text[first:], "\n")
+	}
+	open, closed := "", ""
+	if bytes.Contains(rest, []byte("/* KERNELS(")) {
+		includes := includeLines.Find(rest)
+		open = string(includes) + "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+		closed = "\n#ifdef __cplusplus\n}\n#endif\n"
+		rest = rest[len(includes):]
+	}
+	return fmt.Appendf(nil, "%s#ifndef %s\n#define %[2]s\n\n%s%s%s\n#endif /* %[2]s */\n", text[:first], macro,
+		open, rest, closed)
+}
+
+// includeLines are those that a text begins with.
+var includeLines = regexp.MustCompile(`^(#include .*\n|\n)*`)
 
 // head puts what a kernel is in front of sources that do not say it themselves.
 func head(tree map[string][]byte, kernels []Kernel) {
@@ -230,8 +261,8 @@ const (
 
 // holes are the functions that holes can call. Loops are {{range span 0 (int .count)}}.
 var holes = template.FuncMap{"upper": strings.ToUpper, "int": strconv.Atoi,
-	"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }, "span": span,
-	"words": strings.Fields}
+	"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
+	"mod": func(a, b int) int { return a % b }, "span": span, "words": strings.Fields}
 
 // span gives the numbers from the first one to below the last one.
 func span(first, last int) []int {

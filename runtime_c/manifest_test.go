@@ -66,9 +66,10 @@ func TestExpand(t *testing.T) {
 	got := testenv.Must(expand(tree("nncc_a1,few,few,width=1; more=2,,fixed,narrow\nnncc_a2,few,few,width=2,," +
 		"branches; fixed=mve fpu,\"wide, slow\"\nnncc_b,,,,,loops,other\n")))(t)
 	for p, want := range map[string]string{
-		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); " +
-			"/* wide, slow */\n" +
-			"int *nncc_b(int a, int b); /* other */\n",
+		"include/nncc/h.h": "#ifndef H_H\n#define H_H\n\n#include \"t.h\"\n#ifdef __cplusplus\n" +
+			"extern \"C\" {\n#endif\n\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\n" +
+			"void nncc_a2(int n); /* wide, slow */\n" +
+			"int *nncc_b(int a, int b); /* other */\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* H_H */\n",
 		"src/nncc/nncc_a2.c": "/* nncc_a2: wide, slow. */\nvoid nncc_a2(int n)\n{\n    work(n, 2);\n}\n",
 	} {
 		testenv.Check(t, string(got[p]) == want, "%s is\n%s\nwant\n%s", p, got[p], want)

@@ -5,9 +5,6 @@
  * Part of nncc's portable implementation of the CMSIS-NN interface
  * (names and values as in CMSIS-NN revision 99f736a6).
  */
-#ifndef ARM_NN_MATH_TYPES_H
-#define ARM_NN_MATH_TYPES_H
-
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,5 +15,3 @@
 #define NN_Q15_MIN INT16_MIN
 #define NN_Q7_MAX INT8_MAX
 #define NN_Q7_MIN INT8_MIN
-
-#endif

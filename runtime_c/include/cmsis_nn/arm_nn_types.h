@@ -8,9 +8,6 @@
  * minus the zero point, an "output_offset" is the zero point itself. A shift is
  * positive to the left. The real scale is multiplier * 2^(shift - 31).
  */
-#ifndef ARM_NN_TYPES_H
-#define ARM_NN_TYPES_H
-
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -246,5 +243,3 @@ typedef struct
     void *cell_state;
     void *hidden_state;
 } cmsis_nn_lstm_context;
-
-#endif

@@ -16,15 +16,8 @@
  * point of an input and plus that of an output, in steps; multipliers are Q31,
  * shifts go to the left where they are positive.
  */
-#ifndef ARM_NNFUNCTIONS_H
-#define ARM_NNFUNCTIONS_H
-
 #include "arm_nn_math_types.h"
 #include "arm_nn_types.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Convolution. Filter {out channels, h, w, in channels / groups}, one bias (may be
  * NULL), multiplier and shift per output channel. The wrapper is what models call:
@@ -94,9 +87,3 @@ extern "C" {
 /* int8 data and int4 filters, two weights a byte, the first one in the low half,
  * without gaps between rows. Results are those of the int8 functions; no groups. */
 /* KERNELS(int4) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif

@@ -26,15 +26,8 @@
  *
  * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
-#ifndef NNCC_DSP_H
-#define NNCC_DSP_H
-
 #include "nncc.h"
 #include "nncc_dsp_depthwise.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* ---- matrix products: convolutions and fully connected layers -------------------------------- */
 
@@ -497,9 +490,3 @@ typedef struct
 } nncc_dsp_softmax_params;
 
 /* KERNELS(nncc_dsp_softmax_s8) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_DSP_H */

@@ -4,14 +4,7 @@
  * of CMSIS-NN. Parameters: x input, w packed weights, y output, scratch memory that is nobody's; offsets are bytes from
  * x; fn are kernels that the compiler chose, f what they work on.
  */
-#ifndef NNCC_DSP_DEPTHWISE_H
-#define NNCC_DSP_DEPTHWISE_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* ---- depthwise convolutions ------------------------------------------------------------------ */
 
@@ -256,9 +249,3 @@ typedef struct
 
 /* KERNELS(nncc_dsp_depthwise_s16) */
 /* KERNELS(nncc_dsp_depthwise_multiplier_s16) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_DSP_DEPTHWISE_H */

@@ -3,9 +3,6 @@
  * ethosu_driver.h: how a model's firmware runs a command stream on an Arm Ethos-U. The sources that nncc ships stand
  * for the hardware: they execute streams with the same results bit for bit. There is one device.
  */
-#ifndef ETHOSU_DRIVER_H
-#define ETHOSU_DRIVER_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +56,4 @@ ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const et
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

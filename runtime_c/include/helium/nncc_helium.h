@@ -23,14 +23,7 @@
  * multiple of 4, the last record holds the last 4 channels (which are computed twice); with fewer than 4 channels in
  * all, zeros follow.
  */
-#ifndef NNCC_HELIUM_H
-#define NNCC_HELIUM_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The store loop of dot products: y[p * pitch + c] = clamp(requantise(acc) + zero, act_min, act_max). */
 typedef struct
@@ -566,9 +559,3 @@ typedef struct
 } nncc_helium_batch_matmul16_params;
 
 /* KERNELS(nncc_helium_batch_matmul_s16) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_HELIUM_H */

@@ -18,9 +18,6 @@
  *
  * No function keeps state outside of the device, so devices are independent of each other.
  */
-#ifndef MLA_DRIVER_H
-#define MLA_DRIVER_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -120,5 +117,3 @@ mla_status mla_run_segment(const void *image, size_t image_bytes, void *memory, 
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* MLA_DRIVER_H */

@@ -28,9 +28,6 @@
  *
  * CRCs are CRC-32 as in zlib. Inputs and outputs are exchanged in the order of the tensor table.
  */
-#ifndef MLA_FORMAT_H
-#define MLA_FORMAT_H
-
 #define MLA_MAJOR 2
 #define MLA_MINOR 1
 
@@ -199,5 +196,3 @@
 #define MLA_OP_FROM_BF16 37
 #define MLA_OP_QUANTIZE 38
 #define MLA_OP_DEQUANTIZE 39
-
-#endif /* MLA_FORMAT_H */

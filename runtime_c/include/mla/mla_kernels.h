@@ -5,14 +5,7 @@
  * zero point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension
  * is at least 1. Parameters: x, or a and b, inputs; w weights, b their bias; y the output.
  */
-#ifndef MLA_KERNELS_H
-#define MLA_KERNELS_H
-
 #include "nncc_s8.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * Convolution. Tap (ky, kx) of output (oy, ox) reads position (oy*stride_h - pad_top + ky*dilation_h, and likewise in
@@ -149,9 +142,3 @@ typedef struct
 /* KERNELS(mla_table_bf16) */
 
 /* KERNELS(mla_bf16) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* MLA_KERNELS_H */

@@ -18,9 +18,6 @@
  *  - kernels keep no state and touch nothing but their arguments, so they are re-entrant;
  *  - an output may be the same buffer as an input only where the kernel says "in place".
  */
-#ifndef NNCC_H
-#define NNCC_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,5 +67,3 @@ typedef struct
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* NNCC_H */

@@ -4,9 +4,6 @@
  * nncc writes into a model's source. Both give the same bits, because it is the same text, without contraction
  * (nncc_fp.h).
  */
-#ifndef NNCC_ELEMENT_F32_H
-#define NNCC_ELEMENT_F32_H
-
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -164,5 +161,3 @@ static inline float nncc_el_softplus_f32(float v)
 {
     return (v < 0.0f ? 0.0f : v) + log1pf(nncc_el_exp_f32(-fabsf(v)));
 }
-
-#endif /* NNCC_ELEMENT_F32_H */

@@ -3,9 +3,6 @@
  * nncc_element_int.h: functions of one quantised element, as the kernels on whole tensors compute them. The integer
  * counterpart of nncc_element_f32.h; values are the stored integers.
  */
-#ifndef NNCC_ELEMENT_INT_H
-#define NNCC_ELEMENT_INT_H
-
 #include <stdint.h>
 
 #include "nncc_requant.h"
@@ -48,5 +45,3 @@ static inline int32_t nncc_el_interpolated_lut_s16(const int16_t *points, int32_
 
     return (int16_t)(at[0] + step);
 }
-
-#endif /* NNCC_ELEMENT_INT_H */

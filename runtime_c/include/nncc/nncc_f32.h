@@ -7,16 +7,9 @@
  * allowed only where said. What is computed is the ONNX operator, bit for bit as ir/qref has it. x, or a and b, are
  * inputs, y is the output.
  */
-#ifndef NNCC_F32_H
-#define NNCC_F32_H
-
 #include <math.h>
 
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Bound of a clamp that does not limit. */
 #define NNCC_F32_INF ((float)INFINITY)
@@ -497,9 +490,3 @@ typedef struct
  * but zero is true. x [count] of type from, y [count] of type to.
  */
 /* KERNELS(nncc_cast) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_F32_H */

@@ -3,14 +3,7 @@
  * nncc_limit.h: inputs that are indices, lengths or counts are checked before kernels read them. What is out of range
  * is said by the ONNX operators.
  */
-#ifndef NNCC_LIMIT_H
-#define NNCC_LIMIT_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The range of an index, a length or a count, both ends within. */
 typedef struct
@@ -23,9 +16,3 @@ typedef struct
  * limits [depth].
  */
 /* KERNELS(nncc_check_indices) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_LIMIT_H */

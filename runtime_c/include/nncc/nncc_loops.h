@@ -6,17 +6,10 @@
  * double (floating point), int64_t or uint64_t (integers), and rounds or wraps once per result. A value here is one
  * element, not a tensor: v, or a and b. Results are those of the ONNX operators, bit for bit as ir/qref has them.
  */
-#ifndef NNCC_LOOPS_H
-#define NNCC_LOOPS_H
-
 #include <math.h>
 
 #include "nncc.h"
 #include "nncc_fp.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* ---- element types of 16 bits ---------------------------------------------------------------- */
 
@@ -92,9 +85,3 @@ static inline double nncc_el_widen_f32(float v)
 
 /* Weight of a sample at distance v with the cubic's coefficient a. */
 /* KERNELS(nncc_cubic_f64) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_LOOPS_H */

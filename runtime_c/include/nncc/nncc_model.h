@@ -3,9 +3,6 @@
  * nncc_model.h: what emitted models say of themselves at run time, and the hook between their steps. All models of an
  * image share it.
  */
-#ifndef NNCC_MODEL_H
-#define NNCC_MODEL_H
-
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -48,5 +45,3 @@ void nncc_trace(const nncc_info *info, int32_t step);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* NNCC_MODEL_H */

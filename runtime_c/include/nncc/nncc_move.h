@@ -5,14 +5,7 @@
  * said by the ONNX operators. x is the input, y the output; indices count elements of the axis, from its end where they
  * are negative.
  */
-#ifndef NNCC_MOVE_H
-#define NNCC_MOVE_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * Copy of a rank-dimensional box: y[y_offset + sum i_d*y_stride[d]] = x[x_offset + sum i_d*x_stride[d]] for all
@@ -162,9 +155,3 @@ typedef struct
 } nncc_where_params;
 
 /* KERNELS(nncc_where) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_MOVE_H */

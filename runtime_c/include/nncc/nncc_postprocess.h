@@ -5,14 +5,7 @@
  * of an output of floats itself. What thresholds rule out is compared as it is stored. values
  * are outputs; rings and sums are memory of the caller that runs leave to each other.
  */
-#ifndef NNCC_POSTPROCESS_H
-#define NNCC_POSTPROCESS_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A box in pixels of the input. */
 typedef struct
@@ -127,9 +120,3 @@ typedef struct
 
 /* Takes the scores of one run into ring and sums; writes the keyword that was heard, or label -1. */
 /* KERNELS(keywords) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_POSTPROCESS_H */

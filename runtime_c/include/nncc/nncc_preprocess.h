@@ -4,14 +4,7 @@
  * every number: files on a host, calibration and these kernels give the same tensor, bit for bit. out
  * is the input of the model that is written.
  */
-#ifndef NNCC_PREPROCESS_H
-#define NNCC_PREPROCESS_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * How frames of one size become one input. Positions along the part of the frame that is read are in 1/65536 of a
@@ -66,9 +59,3 @@ typedef struct
 /* KERNELS(nncc_sound_u8) */
 /* KERNELS(nncc_sound_s16) */
 /* KERNELS(nncc_sound_f32) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_PREPROCESS_H */

@@ -13,14 +13,7 @@
  * bytes of inputs by themselves, then those of the inputs that remain; 16 bytes behind the end are readable.
  * nncc_dsp_*: see lower/kernel/dsp.
  */
-#ifndef NNCC_RECURRENT_H
-#define NNCC_RECURRENT_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A requantisation: Q31 multiplier, shift to the left or, negative, to the right. */
 typedef struct
@@ -54,9 +47,3 @@ typedef struct
  * 16 bytes for every unit, else as for LSTM. The rest is as for LSTM.
  */
 /* KERNELS(gru) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_RECURRENT_H */

@@ -6,14 +6,7 @@
  *     clamp(round_half_away(f(dequantised inputs, in double) / out_scale) + out_zero)
  * (x, or a and b, are inputs, y is the output) and every element equals the Go reference in ir/qref bit for bit.
  */
-#ifndef NNCC_S16_H
-#define NNCC_S16_H
-
 #include "nncc_s8.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * A function that is a straight line on either side of an input value:
@@ -125,9 +118,3 @@ typedef struct
 } nncc_signal_fft_params;
 
 /* KERNELS(signal_fft) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_S16_H */

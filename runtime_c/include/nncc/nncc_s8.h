@@ -8,14 +8,7 @@
  * that nncc has proven equal over all inputs; the others compute in double with + - * / only.
  * A result that is not a number gives the zero point, an infinite one saturates.
  */
-#ifndef NNCC_S8_H
-#define NNCC_S8_H
-
 #include "nncc.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* ---- quantisation ---------------------------------------------------------------------------- */
 
@@ -535,9 +528,3 @@ typedef struct
  * [batch,units]. next may be state.
  */
 /* KERNELS(svdf) */
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* NNCC_S8_H */

@@ -6,9 +6,6 @@
  * TensorFlow Lite int8 specification), written so that no step is undefined
  * in C: sums and left shifts are made in uint32_t and wrap.
  */
-#ifndef NNCC_CMSIS_H
-#define NNCC_CMSIS_H
-
 #include "arm_nnfunctions.h"
 
 static inline int32_t nncc_min(int32_t a, int32_t b)
@@ -122,5 +119,3 @@ static inline void nncc_block4(const int8_t *first, int32_t stride, int32_t n, c
     w[3] = n > 3 ? first + 3 * stride : first;
     nncc_start4(n, bias, acc);
 }
-
-#endif

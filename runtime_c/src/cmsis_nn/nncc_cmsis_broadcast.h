@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Walk over two NHWC tensors that broadcast their dimensions of size 1. */
-#ifndef NNCC_CMSIS_BROADCAST_H
-#define NNCC_CMSIS_BROADCAST_H
-
 #include "nncc_cmsis.h"
 
 /* Elements to skip for one step along each axis, 0 where the axis broadcasts. */
@@ -13,5 +10,3 @@ static inline void nncc_broadcast_steps(const cmsis_nn_dims *d, int32_t step[4])
     step[1] = d->h == 1 ? 0 : d->w * d->c;
     step[0] = d->n == 1 ? 0 : d->h * d->w * d->c;
 }
-
-#endif

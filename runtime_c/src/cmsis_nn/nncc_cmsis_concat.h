@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The one loop behind the four concatenations. */
-#ifndef NNCC_CMSIS_CONCAT_H
-#define NNCC_CMSIS_CONCAT_H
-
 #include "nncc_cmsis.h"
 #include "nncc_short_runs.h"
 
@@ -17,5 +14,3 @@ static inline void nncc_copy_strided(const int8_t *in, int8_t *out, size_t piece
     r.to_step = (int32_t)stride;
     nncc_copy_runs(&r, out, in);
 }
-
-#endif

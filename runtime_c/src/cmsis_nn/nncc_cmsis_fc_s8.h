@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The matrix product behind the fully connected layers and arm_batch_matmul_s8. */
-#ifndef NNCC_CMSIS_FC_S8_H
-#define NNCC_CMSIS_FC_S8_H
-
 #include "nncc_cmsis.h"
 
 /* out[r][j] = requantised sum over i of (in[r][i] + input_offset) * (w[j][i] +
@@ -11,5 +8,3 @@
 void nncc_cmsis_fc_s8(const cmsis_nn_fc_params *params, const int32_t *multiplier, const int32_t *shift,
                       int32_t quant_step, const int8_t *in, int32_t rows, int32_t depth, const int8_t *w,
                       const int32_t *bias, int32_t cols, int8_t *out);
-
-#endif

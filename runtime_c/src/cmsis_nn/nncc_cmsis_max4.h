@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The largest of four int8 channels at once. */
-#ifndef NNCC_CMSIS_MAX4_H
-#define NNCC_CMSIS_MAX4_H
-
 #include "nncc_cmsis.h"
 
 /* Words are loaded from any address: not on cores that trap it. */
@@ -48,6 +45,4 @@ static inline uint32_t nncc_window_max4(const int8_t *in, int32_t rows, int32_t 
 }
 #else
 #define NNCC_CMSIS_MAX4 0
-#endif
-
 #endif

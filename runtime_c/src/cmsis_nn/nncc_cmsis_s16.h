@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Shared by the portable int16 kernels of the CMSIS-NN family: int16 data with
  * zero point 0, int8 filters, exact sums in 64 bits. */
-#ifndef NNCC_CMSIS_S16_H
-#define NNCC_CMSIS_S16_H
-
 #include "nncc_cmsis.h"
 
 /* So many products of int16 and int8 have a sum that int32 holds. */
@@ -43,5 +40,3 @@ int64_t nncc_cmsis_dot_s16(const int16_t *in, int32_t in_step, const int8_t *w, 
 
 /* acc[j] += sum over i of in[i] * w[j][at + i], for four filter rows at once. */
 void nncc_cmsis_dot4_s16(const int16_t *in, int32_t len, const int8_t *const w[4], int32_t at, int64_t acc[4]);
-
-#endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Shared by the portable kernels with int4 filters. */
-#ifndef NNCC_CMSIS_S4_H
-#define NNCC_CMSIS_S4_H
-
 #include "nncc_cmsis.h"
 
 /* Weight i of a packed filter: two a byte, the first one in the low half. */
@@ -15,5 +12,3 @@ static inline int32_t nncc_s4(const int8_t *w, int32_t i)
 
 /* The sum of (in[i] + offset) * weight at + i. */
 uint32_t nncc_cmsis_dot_s4(const int8_t *in, int32_t len, int32_t offset, const int8_t *w, int32_t at);
-
-#endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* What the softmax kernels of int8 share; the arithmetic is gemmlowp's, as CMSIS-NN uses it. */
-#ifndef NNCC_CMSIS_SOFTMAX_H
-#define NNCC_CMSIS_SOFTMAX_H
-
 #include "nncc_cmsis.h"
 #include "nncc_bits.h"
 #include "nncc_reciprocal.h"
@@ -40,5 +37,3 @@ static inline int32_t nncc_softmax_row(const int8_t *in, int32_t size, int32_t m
     *scale = (int32_t)sum > 0 ? nncc_reciprocal(sum << *headroom) : NNCC_SOFTMAX_OVERFLOW_SCALE;
     return top;
 }
-
-#endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The kernel window of the depthwise convolution. */
-#ifndef NNCC_CMSIS_WINDOW_H
-#define NNCC_CMSIS_WINDOW_H
-
 #include "nncc_cmsis.h"
 
 /* The kernel taps inside the input at one output position. */
@@ -21,5 +18,3 @@ typedef struct
 /* acc[j] += the window's sum for four neighbouring channels from c on, each with
  * its own filter. A function of its own: the loop needs every register. */
 void nncc_cmsis_window4(const nncc_window_taps *t, int32_t c, int32_t offset, uint32_t acc[4]);
-
-#endif

@@ -3,9 +3,6 @@
  * nncc_dsp_acle.h: the DSP extension by intrinsics, or in C where there is none, and the matrix products with them. GCC
  * 12 has no pattern for PKHBT, SMMLA and SMMLAR and no rotation in SXTB16: an instruction more each.
  */
-#ifndef NNCC_DSP_ACLE_H
-#define NNCC_DSP_ACLE_H
-
 #include "nncc_simd32.h"
 
 /* Instructions by what they do. */
@@ -544,5 +541,3 @@ static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int
     return (uint32_t)__sel((uint8x4_t)v, (uint8x4_t)high);
 }
 #endif
-
-#endif /* NNCC_DSP_ACLE_H */

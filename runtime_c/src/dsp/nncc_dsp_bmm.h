@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_bmm.h: a right matrix as wide weights, its zero point taken off. */
-#ifndef NNCC_DSP_BMM_H
-#define NNCC_DSP_BMM_H
-
 #include "nncc_dsp_core.h"
 
 /* Pairs of k inputs of a row. */
@@ -73,5 +70,3 @@ static inline void nncc_dsp_bmm_right(const nncc_dsp_batch_matmul_params *p, int
         w += 16 + 4 * pairs;
     }
 }
-
-#endif /* NNCC_DSP_BMM_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_channels.h: one or two pixels and all output channels. */
-#ifndef NNCC_DSP_CHANNELS_H
-#define NNCC_DSP_CHANNELS_H
-
 #include "nncc_dsp_core.h"
 
 /*
@@ -42,5 +39,3 @@ static inline void nncc_dsp_channels(nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_pa
     m->lanes = 4;
     mat(m, x, w, y);
 }
-
-#endif /* NNCC_DSP_CHANNELS_H */

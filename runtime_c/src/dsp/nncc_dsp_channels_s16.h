@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_channels_s16.h: four pixels of int16 and all output channels. */
-#ifndef NNCC_DSP_CHANNELS_S16_H
-#define NNCC_DSP_CHANNELS_S16_H
-
 #include "nncc_dsp_core.h"
 
 /* Row i, at least 2, of four, of which `count` are wanted, or NULL: products with the DSP extension read all of them.
@@ -80,5 +77,3 @@ static inline void nncc_dsp_places16(int32_t at[3], int32_t count, int32_t pitch
         at[i] = (i + 1 < count ? i + 1 : count - 1) * pitch;
     }
 }
-
-#endif /* NNCC_DSP_CHANNELS_S16_H */

@@ -3,9 +3,6 @@
  * nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly; sources that have none, and
  * that compilers make as good of intrinsics, define NNCC_DSP_INTRINSICS.
  */
-#ifndef NNCC_DSP_CORE_H
-#define NNCC_DSP_CORE_H
-
 #include <string.h>
 #include "nncc_dsp.h"
 #include "nncc_isa.h"
@@ -194,5 +191,3 @@ static inline int32_t nncc_dsp_group(int32_t i, int32_t channels)
 #if !NNCC_DSP_ASM
 #include "nncc_dsp_acle.h"
 #endif
-
-#endif /* NNCC_DSP_CORE_H */

@@ -4,9 +4,6 @@
  * and weights shifted so that the scaled output lies in the upper half of a word: an output is SMMLA and SSAT. With
  * NNCC_ROWS_RELU no negative sum survives the clamp; without it its constant c loses d.
  */
-#ifndef NNCC_DSP_DEPTHWISE_3X3_H
-#define NNCC_DSP_DEPTHWISE_3X3_H
-
 #include "nncc_dsp_core.h"
 
 #ifndef NNCC_ROWS_RELU
@@ -47,5 +44,3 @@ static inline uint32_t nncc_dsp_upper_byte(int32_t sum, int32_t m, int32_t c)
 }
 
 #endif
-
-#endif /* NNCC_DSP_DEPTHWISE_3X3_H */

@@ -4,9 +4,6 @@
  * channels, 256 times as large, so that SMLAD adds two products of a channel. nncc_dsp_depthwise_pairs*_s8 multiplies
  * the window of one output after the other by them; requantisation is that of nncc_dsp_depthwise_3x3_s8.
  */
-#ifndef NNCC_DSP_DEPTHWISE_PAIRS_H
-#define NNCC_DSP_DEPTHWISE_PAIRS_H
-
 #define NNCC_ROWS_RELU NNCC_PAIRS_RELU
 #include "nncc_dsp_depthwise_3x3.h"
 
@@ -346,5 +343,3 @@ NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apar
 }
 
 #endif
-
-#endif /* NNCC_DSP_DEPTHWISE_PAIRS_H */

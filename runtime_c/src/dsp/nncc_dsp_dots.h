@@ -3,9 +3,6 @@
  * nncc_dsp_dots.h: what kernels for few output channels share. Channels come in pairs, the last one of an odd number by
  * itself: four words each, the start of its sum and its scale {m, c, s}, then their weights.
  */
-#ifndef NNCC_DSP_DOTS_H
-#define NNCC_DSP_DOTS_H
-
 #include "nncc_dsp_core.h"
 
 #define NNCC_DSP_DOTS_HEAD 4
@@ -59,5 +56,3 @@ static inline void nncc_dsp_dots_store(const nncc_dsp_dots_channel *h, int32_t s
     }
     *y = h->table != NULL ? (int8_t)h->table[v] : nncc_dsp_byte(v + h->low);
 }
-
-#endif /* NNCC_DSP_DOTS_H */

@@ -4,9 +4,6 @@
  * instructions for 16 products, 13 for 8 of a single channel. Weights of a pair of channels are words for four inputs
  * in turn, the even ones of both, then the odd ones.
  */
-#ifndef NNCC_DSP_DOTS_ROWS_H
-#define NNCC_DSP_DOTS_ROWS_H
-
 #include "nncc_dsp_dots.h"
 #include "nncc_simd32.h"
 
@@ -96,5 +93,3 @@ static NNCC_DSP_DOTS void nncc_dsp_dots_two_by_two(const int8_t *x, const int8_t
     sums[2] = c;
     sums[3] = d;
 }
-
-#endif /* NNCC_DSP_DOTS_ROWS_H */

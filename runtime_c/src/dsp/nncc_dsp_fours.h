@@ -3,9 +3,6 @@
  * nncc_dsp_fours.h: windows of at most two by two elements as four each, where a window has fewer with some of them
  * twice: neither a maximum nor a mean changes.
  */
-#ifndef NNCC_DSP_FOURS_H
-#define NNCC_DSP_FOURS_H
-
 #include "nncc_dsp_core.h"
 #include "nncc_dsp_pool.h"
 #include "nncc_simd32.h"
@@ -61,5 +58,3 @@ static inline void nncc_dsp_fours(const nncc_dsp_pool_params *p, nncc_dsp_four_f
         nncc_dsp_clamp_s8((int32_t)(to - y), p->low, p->cap, y);
     }
 }
-
-#endif /* NNCC_DSP_FOURS_H */

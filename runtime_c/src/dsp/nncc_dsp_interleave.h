@@ -3,9 +3,6 @@
  * nncc_dsp_interleave.h: pixels of two lines as words for the depthwise kernels, in intrinsics: the words of four
  * channels hold the upper pixel below the lower one, 256 times as large. A pixel costs 15 instructions.
  */
-#ifndef NNCC_DSP_INTERLEAVE_H
-#define NNCC_DSP_INTERLEAVE_H
-
 #include "nncc_dsp_core.h"
 
 #if !NNCC_DSP_ASM
@@ -88,5 +85,3 @@ NNCC_INLINED void nncc_dsp_interleave(const int8_t *upper, int32_t upper_step, c
 #define NNCC_INTERLEAVING
 
 #endif
-
-#endif /* NNCC_DSP_INTERLEAVE_H */

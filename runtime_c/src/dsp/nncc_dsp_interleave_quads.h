@@ -3,9 +3,6 @@
  * nncc_dsp_interleave_quads.h: quads of inputs for the depthwise kernels, four words (a, b) of the channels of two
  * pixels, 256 times as large. A quad costs 12 instructions: 2 loads and one STM of 4 words.
  */
-#ifndef NNCC_DSP_INTERLEAVE_QUADS_H
-#define NNCC_DSP_INTERLEAVE_QUADS_H
-
 #include "nncc_dsp_interleave.h"
 
 /* Two rows of pixels, so many bytes apart; 0: always the same pixel. */
@@ -41,5 +38,3 @@ NNCC_INTERLEAVING static inline void nncc_dsp_interleave_quads(const nncc_dsp_tw
     nncc_dsp_interleave(r->a, r->a_step, r->b, r->b_step, n, 1, to);
 #endif
 }
-
-#endif /* NNCC_DSP_INTERLEAVE_QUADS_H */

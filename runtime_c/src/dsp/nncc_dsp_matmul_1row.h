@@ -3,9 +3,6 @@
  * nncc_dsp_matmul_1row.h: one pixel times narrow weights, four output channels at a time, in assembly. Four sums, four
  * words of inputs and four of weights fill the registers.
  */
-#ifndef NNCC_DSP_MATMUL_1ROW_H
-#define NNCC_DSP_MATMUL_1ROW_H
-
 #include "nncc_dsp_core.h"
 
 #if NNCC_DSP_ASM
@@ -22,5 +19,3 @@
 #define NNCC_NARROW_COUNT "27"
 
 #endif
-
-#endif /* NNCC_DSP_MATMUL_1ROW_H */

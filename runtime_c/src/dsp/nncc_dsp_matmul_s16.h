@@ -2,9 +2,6 @@
 /*
  * nncc_dsp_matmul_s16.h: the requantisation of the products of int16 and weights of 8 bits, and their C.
  */
-#ifndef NNCC_DSP_MATMUL_S16_H
-#define NNCC_DSP_MATMUL_S16_H
-
 #include "nncc_dsp_core.h"
 
 /* A sum by the multiplier, of which only the upper 16 bits are not 0, half a step, and shift, without long products. */
@@ -75,5 +72,3 @@ static inline void nncc_dsp_shifted16(const nncc_dsp_quads16_params *p, int32_t 
 }
 
 #endif
-
-#endif /* NNCC_DSP_MATMUL_S16_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_pool.h: the windows of a pooling kernel. */
-#ifndef NNCC_DSP_POOL_H
-#define NNCC_DSP_POOL_H
-
 #include "nncc_dsp_core.h"
 
 /* Cuts [start, start + size) to [0, extent). */
@@ -41,5 +38,3 @@ static inline void nncc_dsp_pool_windows(const nncc_dsp_pool_params *p, nncc_dsp
         nncc_dsp_clamp_s8((int32_t)(to - y), p->low, p->cap, y);
     }
 }
-
-#endif /* NNCC_DSP_POOL_H */

@@ -4,9 +4,6 @@
  * units; four units at a time are 0.87 instructions a MAC (int16: 1.17) and 43 for the four sums. Weights of int8 are
  * narrow ones (nncc_dsp.h); of int16, for every 4 inputs a word of each unit with the bytes 0, 2, 1, 3.
  */
-#ifndef NNCC_DSP_RECURRENT_H
-#define NNCC_DSP_RECURRENT_H
-
 #include "nncc_dsp_matmul_1row.h"
 #include "nncc_dsp_widen_row.h"
 #include "nncc_recurrent_int.h"
@@ -178,5 +175,3 @@ NNCC_INLINED void nncc_dsp_gate_s16(const nncc_dsp_gate_params *p, const void *x
 }
 
 #endif
-
-#endif /* NNCC_DSP_RECURRENT_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_residual.h: results that wait for their addition. */
-#ifndef NNCC_DSP_RESIDUAL_H
-#define NNCC_DSP_RESIDUAL_H
-
 #include "nncc_dsp.h"
 
 /* Adds the results of some pixels and stores them to y. */
@@ -24,5 +21,3 @@ static inline void nncc_dsp_flush(const nncc_dsp_residual_params *r, int32_t pix
         y += r->pitch;
     }
 }
-
-#endif /* NNCC_DSP_RESIDUAL_H */

@@ -3,9 +3,6 @@
  * nncc_dsp_sliding.h: windows that slide over rows. What a column of a window gives is computed once for all windows
  * that it is in, strip by strip of a row of outputs.
  */
-#ifndef NNCC_DSP_SLIDING_H
-#define NNCC_DSP_SLIDING_H
-
 #include "nncc_dsp_core.h"
 #include "nncc_dsp_pool.h"
 #include "nncc_simd32.h"
@@ -85,5 +82,3 @@ static inline void nncc_dsp_slide(const nncc_dsp_sliding_pool_params *s, nncc_ds
         nncc_dsp_clamp_s8(count, p->low, p->cap, y - count);
     }
 }
-
-#endif /* NNCC_DSP_SLIDING_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_widen_row.h: bytes as pairs of int16. */
-#ifndef NNCC_DSP_WIDEN_ROW_H
-#define NNCC_DSP_WIDEN_ROW_H
-
 #include "nncc_dsp_core.h"
 
 /* n bytes become [pairs] words in the order of nncc_dsp_widen_2rows_s8, zeros behind them. */
@@ -68,5 +65,3 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
         *to++ = 0;
     }
 }
-
-#endif /* NNCC_DSP_WIDEN_ROW_H */

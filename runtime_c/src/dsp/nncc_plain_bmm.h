@@ -4,9 +4,6 @@
  * point z a product is the sum of a * b, less z times the sum of a: the sum of a row of the left matrix is two more
  * inputs, with the two halves of -z for weights.
  */
-#ifndef NNCC_PLAIN_BMM_H
-#define NNCC_PLAIN_BMM_H
-
 #include "nncc_dsp_core.h"
 
 /* Inputs of a row of k. */
@@ -50,5 +47,3 @@ static inline void nncc_plain_bmm_right(const nncc_dsp_batch_matmul_params *p, i
         w += nncc_plain_bmm_words(pairs);
     }
 }
-
-#endif /* NNCC_PLAIN_BMM_H */

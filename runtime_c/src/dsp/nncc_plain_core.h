@@ -3,9 +3,6 @@
  * nncc_plain_core.h: requantisation for cores without the DSP extension: NNCC_PLAIN_* for Thumb-2,
  * NNCC_THUMB1_* for Thumb-1, in assembly, and in C.
  */
-#ifndef NNCC_PLAIN_CORE_H
-#define NNCC_PLAIN_CORE_H
-
 #include "nncc_dsp_core.h"
 
 #if NNCC_PLAIN_ASM
@@ -78,5 +75,3 @@ static inline int32_t nncc_plain_weight(const int8_t *w, int32_t fours, int32_t 
 }
 
 #endif
-
-#endif /* NNCC_PLAIN_CORE_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_plain_dots.h: products of rows of bytes where there is no DSP extension. */
-#ifndef NNCC_PLAIN_DOTS_H
-#define NNCC_PLAIN_DOTS_H
-
 #include "nncc_dsp_dots.h"
 
 #if defined(__thumb__) && !defined(__thumb2__)
@@ -140,5 +137,3 @@ static inline void nncc_plain_two_by_two(const int8_t *x, const int8_t *z, const
     sums[3] = d;
 #endif
 }
-
-#endif /* NNCC_PLAIN_DOTS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* ethosu_sim.h: the parts of a device that executes command streams. */
-#ifndef ETHOSU_SIM_H
-#define ETHOSU_SIM_H
-
 #include "ethosu_driver.h"
 
 /* Registers by the number of the command that sets them: those of one word, then those of two. */
@@ -106,5 +103,3 @@ void ethosu_elementwise(ethosu_device *d, uint32_t mode);
 /* Begins a stream of weights; gives the next of them. */
 void ethosu_weights_begin(ethosu_weights *w, const uint8_t *data, uint32_t bytes);
 int32_t ethosu_weights_next(ethosu_weights *w);
-
-#endif

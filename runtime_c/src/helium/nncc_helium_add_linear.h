@@ -3,9 +3,6 @@
  * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear*_s8. An including file defines NNCC_SUM as one of the
  * three forms.
  */
-#ifndef NNCC_HELIUM_ADD_LINEAR_H
-#define NNCC_HELIUM_ADD_LINEAR_H
-
 #include "nncc_helium_core.h"
 
 #define NNCC_SUM_DOWN 0
@@ -143,5 +140,3 @@ static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_ADD_LINEAR_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_avg_pool.h: the portable body of the average pools. */
-#ifndef NNCC_HELIUM_AVG_POOL_H
-#define NNCC_HELIUM_AVG_POOL_H
-
 #include "nncc_helium_window.h"
 
 #if !NNCC_HELIUM_MVE
@@ -29,5 +26,3 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_AVG_POOL_H */

@@ -3,9 +3,6 @@
  * nncc_helium_batch_matmul_columns.h: nncc_helium_batch_matmul_s8 to fewer than four columns, value by value, and of
  * a single row, which is a column of the product turned round.
  */
-#ifndef NNCC_HELIUM_BATCH_MATMUL_COLUMNS_H
-#define NNCC_HELIUM_BATCH_MATMUL_COLUMNS_H
-
 #include "nncc_helium_batch_matmul_line.h"
 
 #if NNCC_HELIUM_MVE
@@ -125,7 +122,5 @@ static void nncc_bmm_turned(const nncc_helium_batch_matmul_params *p, const int8
     q.b_zero = p->a_zero;
     nncc_bmm_columns(&q, b, a, copy, y);
 }
-
-#endif
 
 #endif

@@ -2,9 +2,6 @@
 /*
  * nncc_helium_batch_matmul_line.h: a row or a column of a matrix of nncc_helium_batch_matmul_s8 as vectors.
  */
-#ifndef NNCC_HELIUM_BATCH_MATMUL_LINE_H
-#define NNCC_HELIUM_BATCH_MATMUL_LINE_H
-
 #include "nncc_helium_core.h"
 
 /* n values, `stride` apart, to vectors of 16 that are `next` bytes apart, the last one filled up with 0: their sum. */
@@ -121,5 +118,3 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     }
     return sum;
 }
-
-#endif

@@ -3,9 +3,6 @@
  * nncc_helium_batch_matmul_row.h: nncc_helium_batch_matmul_s8 of single rows. The right matrix, whose columns are
  * neighbours, is taken as it is: 16 columns at a time, a lane each, 11 instructions for a row of the matrix.
  */
-#ifndef NNCC_HELIUM_BATCH_MATMUL_ROW_H
-#define NNCC_HELIUM_BATCH_MATMUL_ROW_H
-
 #include "nncc_helium_core.h"
 
 /* What a single row shares with its columns; the assembly has the offsets. */
@@ -196,5 +193,3 @@ static void nncc_bmm_rows(const nncc_helium_batch_matmul_params *p, const int8_t
         }
     }
 }
-
-#endif

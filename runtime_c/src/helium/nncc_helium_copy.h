@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_copy.h: copies and fills of any number of bytes; nothing beyond is touched. */
-#ifndef NNCC_HELIUM_COPY_H
-#define NNCC_HELIUM_COPY_H
-
 #include "nncc_helium_core.h"
 #include "nncc_short_runs.h"
 
@@ -155,5 +152,3 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
     }
 #endif
 }
-
-#endif /* NNCC_HELIUM_COPY_H */

@@ -6,9 +6,6 @@
  * intrinsics, and one in intrinsics for compilers without it. In assembly operands have registers of their own
  * (NNCC_REG), never r7, the frame pointer of unoptimised builds: that compiles at any level.
  */
-#ifndef NNCC_HELIUM_CORE_H
-#define NNCC_HELIUM_CORE_H
-
 #include "nncc_helium.h"
 
 #include <string.h>
@@ -118,5 +115,3 @@ static inline int8_t nncc_upper_s8(int32_t acc, int32_t scale, int32_t bias, int
 
 #endif
 #endif
-
-#endif /* NNCC_HELIUM_CORE_H */

@@ -4,9 +4,6 @@
  * NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU, 1 where act_min is the zero point, and
  * NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
  */
-#ifndef NNCC_HELIUM_DEPTHWISE_3X3_H
-#define NNCC_HELIUM_DEPTHWISE_3X3_H
-
 #include "nncc_helium_copy.h"
 
 #if NNCC_HELIUM_ASM
@@ -80,5 +77,3 @@ static inline int8x16_t nncc_3x3_bytes(const uint8_t *lo, const uint8_t *hi, int
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_DEPTHWISE_3X3_H */

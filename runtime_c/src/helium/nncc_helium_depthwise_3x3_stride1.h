@@ -4,9 +4,6 @@
  * brought into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]:
  * then a vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each.
  */
-#ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
-#define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
-
 #include "nncc_helium_depthwise_3x3.h"
 
 /* Channels of a column in scratch, and its bytes: 4 rows. */
@@ -589,5 +586,3 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
         packed += NNCC_COLUMN_CHANNELS / 4 * NNCC_PATCH_RECORD;
     }
 }
-
-#endif /* NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H */

@@ -4,9 +4,6 @@
  * at a time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
  * sides are copied first.
  */
-#ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
-#define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
-
 #include "nncc_helium_depthwise_3x3.h"
 
 /* The horizontal one: the last column of a window is the first of the next one. */
@@ -358,5 +355,3 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
         x += p->in_h * p->in_w * p->in_c;
     }
 }
-
-#endif /* NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H */

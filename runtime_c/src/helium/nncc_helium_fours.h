@@ -3,9 +3,6 @@
  * nncc_helium_fours.h: windows of at most two by two elements as four each, where a window has fewer with some of them
  * twice: neither a maximum nor a mean changes. An including file defines nncc_pool_four.
  */
-#ifndef NNCC_HELIUM_FOURS_H
-#define NNCC_HELIUM_FOURS_H
-
 #include "nncc_helium_core.h"
 
 #if NNCC_HELIUM_MVE
@@ -132,5 +129,3 @@ static inline void nncc_pool_fours(const nncc_helium_pool_params *p, const int8_
 #endif
 
 #endif
-
-#endif /* NNCC_HELIUM_FOURS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_lut.h: results that go through a table before they leave. */
-#ifndef NNCC_HELIUM_LUT_H
-#define NNCC_HELIUM_LUT_H
-
 #include "nncc_helium_core.h"
 
 #include "nncc_s8.h"
@@ -39,5 +36,3 @@ static inline void nncc_helium_map_rows(int8_t *y, const uint8_t *table, const n
         y += p->pitch;
     }
 }
-
-#endif /* NNCC_HELIUM_LUT_H */

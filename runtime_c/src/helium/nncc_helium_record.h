@@ -4,9 +4,6 @@
  * one. An including file defines NNCC_RECORD_W4, 1 for weights of 4 bits, and NNCC_RECORD_S16, 1 for inputs and results
  * of 16 bits.
  */
-#ifndef NNCC_HELIUM_RECORD_H
-#define NNCC_HELIUM_RECORD_H
-
 #include "nncc_helium_core.h"
 
 /* Bytes of bias, multipliers and shifts in front of the weights of a record, and of an input or a result. */
@@ -126,5 +123,3 @@ static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_RECORD_H */

@@ -3,9 +3,6 @@
  * nncc_helium_recurrent.h: the products and updates of LSTM and GRU for Helium. A vector of inputs meets the weights
  * of four units.
  */
-#ifndef NNCC_HELIUM_RECURRENT_H
-#define NNCC_HELIUM_RECURRENT_H
-
 #include "nncc_helium_core.h"
 #include "nncc_recurrent_int.h"
 
@@ -169,5 +166,3 @@ static inline void nncc_hidden4_s16(const nncc_recurrent_params *p, int32x4_t v,
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_RECURRENT_H */

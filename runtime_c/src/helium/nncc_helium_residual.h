@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_residual.h: results that wait for their addition. */
-#ifndef NNCC_HELIUM_RESIDUAL_H
-#define NNCC_HELIUM_RESIDUAL_H
-
 #include "nncc_helium_lut.h"
 
 /* Adds n elements, one after the other in memory. */
@@ -34,5 +31,3 @@ static inline void nncc_residual_flush(const nncc_helium_residual_params *r, nnc
         y += r->pitch;
     }
 }
-
-#endif /* NNCC_HELIUM_RESIDUAL_H */

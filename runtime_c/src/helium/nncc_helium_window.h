@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_window.h: the windows of a pooling operator, cut to the image. An including file defines
  * nncc_pool_window. */
-#ifndef NNCC_HELIUM_WINDOW_H
-#define NNCC_HELIUM_WINDOW_H
-
 #include "nncc_helium_core.h"
 
 /* A cut window: `runs` runs of `length` neighbouring pixels, `step` bytes apart. */
@@ -58,5 +55,3 @@ static inline void nncc_pool(const nncc_helium_pool_params *p, const int8_t *x, 
         y += p->out_h * p->out_w * p->out_pitch;
     }
 }
-
-#endif /* NNCC_HELIUM_WINDOW_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_windows.h: the portable body of nncc_helium_depthwise_window*_s8. */
-#ifndef NNCC_HELIUM_WINDOWS_H
-#define NNCC_HELIUM_WINDOWS_H
-
 #include "nncc_helium_core.h"
 
 #if NNCC_HELIUM_MVE && !NNCC_HELIUM_ASM
@@ -51,5 +48,3 @@ static inline void nncc_window_each(nncc_helium_windows *f, int32_t vectors)
 }
 
 #endif
-
-#endif /* NNCC_HELIUM_WINDOWS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_bf16.h: bfloat16, the upper half of a float. */
-#ifndef MLA_BF16_H
-#define MLA_BF16_H
-
 #include <stdint.h>
 #include <string.h>
 
@@ -36,5 +33,3 @@ static inline double mla_within(double v, double lo, double hi)
     }
     return v > hi ? hi : v;
 }
-
-#endif /* MLA_BF16_H */

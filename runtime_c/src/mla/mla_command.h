@@ -6,9 +6,6 @@
  * write of its operands, and, when everything is in order and the command is to run, calls its kernel. The same
  * function serves for checking a file and for running it, so what runs was checked by the very code that runs it.
  */
-#ifndef MLA_COMMAND_H
-#define MLA_COMMAND_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -202,5 +199,3 @@ mla_perform_fn mla_do_conv2d, mla_do_depthwise, mla_do_matmul, mla_do_add, mla_d
     mla_do_fill, mla_do_pad, mla_do_resize_nearest, mla_do_resize, mla_do_gather, mla_do_reduce_sum, mla_do_reduce_max,
     mla_do_reduce_min, mla_do_arg_max, mla_do_arg_min, mla_do_where, mla_do_conv2d_bf16, mla_do_max_pool_bf16,
     mla_do_binary_bf16, mla_do_table_bf16, mla_do_to_bf16, mla_do_from_bf16, mla_do_quantize, mla_do_dequantize;
-
-#endif /* MLA_COMMAND_H */

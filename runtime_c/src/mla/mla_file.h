@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_file.h: reading and checking segment files (mla_file.c). */
-#ifndef MLA_FILE_H
-#define MLA_FILE_H
-
 #include "mla_command.h"
 
 /* Checks header and sections without their content; fills what the header says. image->memory stays unset. */
@@ -19,5 +16,3 @@ mla_status mla_check_tensors(const mla_image *image);
  * image->memory is set.
  */
 mla_status mla_walk(const mla_image *image, int32_t run, mla_counters *counters);
-
-#endif /* MLA_FILE_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_affine.h: applying a proven linear function. */
-#ifndef NNCC_AFFINE_H
-#define NNCC_AFFINE_H
-
 #include "nncc_s8.h"
 
 /* clamp((q * mult + bias) >> shift). */
@@ -12,5 +9,3 @@ static inline int8_t nncc_affine_apply(const nncc_affine_s8 *f, int32_t q, int32
 
     return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
 }
-
-#endif /* NNCC_AFFINE_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_bcast_s8.h: the loop of the int8 kernels with two inputs. */
-#ifndef NNCC_BCAST_S8_H
-#define NNCC_BCAST_S8_H
-
 #include "nncc_bcast.h"
 #include "nncc_s8.h"
 
@@ -30,5 +27,3 @@
             } \
         } while (nncc_bcast_next((q), inner, index, &ia, &ib) != 0); \
     } while (0)
-
-#endif /* NNCC_BCAST_S8_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_binary.h: the functions of nncc_binary_s8 and nncc_binary_s16. */
-#ifndef NNCC_BINARY_H
-#define NNCC_BINARY_H
-
 #include "nncc_fp.h"
 
 #include "nncc_s8.h"
@@ -27,5 +24,3 @@ static inline double nncc_binary_f64(int32_t op, double u, double v)
         return u < 0.0 ? u * v : u;
     }
 }
-
-#endif /* NNCC_BINARY_H */

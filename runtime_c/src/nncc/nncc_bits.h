@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_bits.h: the position of the highest bit. */
-#ifndef NNCC_BITS_H
-#define NNCC_BITS_H
-
 #include <stdint.h>
 
 /* Leading zeros of v, 32 for 0, without a loop: data never decides how often one turns. */
@@ -30,5 +27,3 @@ static inline int32_t nncc_leading_zeros(uint32_t v)
     return n + step + (v == 0u ? 1 : 0);
 #endif
 }
-
-#endif /* NNCC_BITS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_box_iou.h: how much boxes overlap. */
-#ifndef NNCC_BOX_IOU_H
-#define NNCC_BOX_IOU_H
-
 #include "nncc_fp.h"
 
 /* How long two stretches have in common. */
@@ -28,5 +25,3 @@ static inline float nncc_box_iou(const float *a, const float *b)
     both = nncc_box_overlap(a[0], a[2], b[0], b[2]) * nncc_box_overlap(a[1], a[3], b[1], b[3]);
     return both / (one + two - both);
 }
-
-#endif /* NNCC_BOX_IOU_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_boxes.h: what kernels that read boxes share. */
-#ifndef NNCC_BOXES_H
-#define NNCC_BOXES_H
-
 #include "nncc_fp.h"
 
 #include "nncc_postprocess.h"
@@ -36,5 +33,3 @@ int32_t nncc_box_suppress(const nncc_boxes_params *p, nncc_box *list, int32_t co
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* NNCC_BOXES_H */

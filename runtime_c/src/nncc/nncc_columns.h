@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_columns.h: sums of bytes, the inner loops of means. */
-#ifndef NNCC_COLUMNS_H
-#define NNCC_COLUMNS_H
-
 #include <stdint.h>
 #include <string.h>
 
@@ -175,5 +172,3 @@ static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
 }
 
 #endif
-
-#endif /* NNCC_COLUMNS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_copy.h: copies and fills of bytes, inline: memcpy and memset of libraries are slow for short rows. */
-#ifndef NNCC_COPY_H
-#define NNCC_COPY_H
-
 #include <stdint.h>
 #include <string.h>
 
@@ -218,5 +215,3 @@ static inline void nncc_set16(void *y, uint16_t v, int32_t n)
     }
 #endif
 }
-
-#endif /* NNCC_COPY_H */

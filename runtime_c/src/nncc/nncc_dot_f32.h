@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dot_f32.h: the inner loop of the float32 convolutions and matrix products (nncc_dot_f32.c). */
-#ifndef NNCC_DOT_F32_H
-#define NNCC_DOT_F32_H
-
 #include <stdint.h>
 
 /*
@@ -23,5 +20,3 @@ static inline float nncc_clamp_f32(float v, float lo, float hi)
     }
     return v;
 }
-
-#endif /* NNCC_DOT_F32_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_elements.h: the walk shared by GatherElements and ScatterElements. */
-#ifndef NNCC_ELEMENTS_H
-#define NNCC_ELEMENTS_H
-
 #include "nncc_index.h"
 #include "nncc_move.h"
 #include "nncc_run.h"
@@ -39,5 +36,3 @@ static inline nncc_status nncc_elements(const nncc_gather_elements_params *p, co
     } while (d >= 0);
     return NNCC_OK;
 }
-
-#endif /* NNCC_ELEMENTS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_exp_f64.h: e^x in basic operations of doubles, each rounded, in a stated order: the same bits on every core. */
-#ifndef NNCC_EXP_F64_H
-#define NNCC_EXP_F64_H
-
 #include "nncc_fp.h"
 
 #include <math.h>
@@ -46,5 +43,3 @@ static inline double nncc_exp_f64(double x)
     memcpy(&power, &bits, sizeof power);
     return y * power * 2.0;
 }
-
-#endif /* NNCC_EXP_F64_H */

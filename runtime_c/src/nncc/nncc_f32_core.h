@@ -4,9 +4,6 @@
  * intrinsics; NNCC_F32_FPU, for other cores that multiply and add floats in an instruction, in assembly
  * (NNCC_F32_FPU_ASM) or in C that compilers make of it what they can; or plain C.
  */
-#ifndef NNCC_F32_CORE_H
-#define NNCC_F32_CORE_H
-
 #include "nncc_isa.h"
 
 #include <math.h>
@@ -65,5 +62,3 @@
 /* Clang calls it, as it may set errno; of one that depends on nothing it makes VFMA. */
 float fmaf(float, float, float) __attribute__((const));
 #endif
-
-#endif /* NNCC_F32_CORE_H */

@@ -6,9 +6,6 @@
  * products, 33 a record of three pixels, 24 for three pixels; in lanes 7 for 8 products of one
  * channel, 9 for 16 of two, 8 for 16 of four.
  */
-#ifndef NNCC_F32_DENSE_H
-#define NNCC_F32_DENSE_H
-
 #include "nncc_f32_wide.h"
 
 #if NNCC_F32_MVE
@@ -404,5 +401,3 @@ static inline void nncc_f32_dense_pixels(const nncc_f32_job *job, int32_t channe
 }
 
 #endif
-
-#endif /* NNCC_F32_DENSE_H */

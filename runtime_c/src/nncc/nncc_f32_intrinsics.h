@@ -4,9 +4,6 @@
  * Helium in intrinsics, for an FPU in C (nncc_f32_sums.h); the same sums in the same order as in assembly. Four inputs
  * a turn: pointers take an addition each.
  */
-#ifndef NNCC_F32_INTRINSICS_H
-#define NNCC_F32_INTRINSICS_H
-
 #include "nncc_f32_job.h"
 
 #include <string.h>
@@ -202,5 +199,3 @@ NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, floa
 #endif
 
 #endif
-
-#endif /* NNCC_F32_INTRINSICS_H */

@@ -4,9 +4,6 @@
  * nncc_f32_block.h and nncc_f32_channels.h: every sum begins at the bias and takes its products one after the other by
  * fused multiply-adds, so all bodies give the same bits (Helium flushes denormals to zero).
  */
-#ifndef NNCC_F32_JOB_H
-#define NNCC_F32_JOB_H
-
 #include "nncc_f32_pixels.h"
 
 #include "nncc_dot_f32.h"
@@ -171,5 +168,3 @@ NNCC_F32_INLINED void nncc_f32_store(const nncc_f32_job *t, float32x4_t a, float
 /* clang-format on */
 
 #endif
-
-#endif /* NNCC_F32_JOB_H */

@@ -4,9 +4,6 @@
  * columns of up to NNCC_F32_ROWS rows. Rows of the left one and of the right one are runs of memory. Sums are fused, in
  * ascending order. Helium: 21 instructions for 48 products; FPU: 40 for 32, in C 133 for 96 by GCC.
  */
-#ifndef NNCC_F32_MATMUL_H
-#define NNCC_F32_MATMUL_H
-
 #include "nncc_fp.h"
 
 #include <stdint.h>
@@ -321,5 +318,3 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_row(const float *a, const float *b
 #define NNCC_F32_ROWS 0
 
 #endif
-
-#endif /* NNCC_F32_MATMUL_H */

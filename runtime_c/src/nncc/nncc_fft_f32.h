@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_fft_f32.h: the transform of one frame, as ir/qref (own_fft.go) defines it. */
-#ifndef NNCC_FFT_F32_H
-#define NNCC_FFT_F32_H
-
 #include "nncc_f32.h"
 
 /*
@@ -10,5 +7,3 @@
  * a sample and a zero in turn. Both are overwritten. y: a row of the result.
  */
 void nncc_fft_f32(const nncc_spectrum_params *p, const float *twiddle, float *half, float *other, float *y);
-
-#endif /* NNCC_FFT_F32_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_fft_s32.h: the transform of one frame in fixed point, as ir/qref (own_fft_fixed.go) defines it. */
-#ifndef NNCC_FFT_S32_H
-#define NNCC_FFT_S32_H
-
 #include "nncc_f32.h"
 
 /* v / 2^by, rounded half up. */
@@ -16,5 +13,3 @@ static inline int32_t nncc_shift_half_up(int32_t v, int32_t by)
  * a zero in turn. Both are overwritten. y: a row of the result.
  */
 void nncc_fft_s32(const nncc_spectrum_params *p, const int16_t *twiddle, int32_t *x, int32_t *other, float *y);
-
-#endif /* NNCC_FFT_S32_H */

@@ -6,9 +6,6 @@
  * fused operation (which rounds once instead of twice), and, where the compiler allows it, value-changing
  * "fast math" that a project may have switched on globally.
  */
-#ifndef NNCC_FP_H
-#define NNCC_FP_H
-
 #if defined(__clang__)
 /* Clang and Arm Compiler 6. The pragma cannot undo -ffast-math. */
 #pragma STDC FP_CONTRACT OFF
@@ -23,5 +20,3 @@
 /* IAR and other C99 compilers. */
 #pragma STDC FP_CONTRACT OFF
 #endif
-
-#endif /* NNCC_FP_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_index.h: reading run-time index tensors. */
-#ifndef NNCC_INDEX_H
-#define NNCC_INDEX_H
-
 #include "nncc.h"
 
 /*
@@ -18,5 +15,3 @@ static inline int32_t nncc_index(const void *indices, int32_t i, int32_t bytes, 
     }
     return v >= 0 && v < len ? (int32_t)v : -1;
 }
-
-#endif /* NNCC_INDEX_H */

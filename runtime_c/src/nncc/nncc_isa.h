@@ -3,8 +3,6 @@
  * nncc_isa.h: which bodies of kernels are compiled. Instructions of Helium and of the DSP extension come from inline
  * assembly or, for compilers without GNU assembly and with -DNNCC_NO_ASM, from intrinsics (arm_mve.h, arm_acle.h).
  */
-#ifndef NNCC_ISA_H
-#define NNCC_ISA_H
 
 /* GNU assembly in Thumb-2. */
 #if defined(__GNUC__) && defined(__thumb2__) && !defined(NNCC_NO_ASM)
@@ -67,5 +65,3 @@
 #else
 #define NNCC_ROLLED
 #endif
-
-#endif /* NNCC_ISA_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_mean.h: from an exact integer sum to a quantised sum, mean or weighted mean. */
-#ifndef NNCC_MEAN_H
-#define NNCC_MEAN_H
-
 #include "nncc_round.h"
 
 /* clamp(round_half_away(acc / n) + zero), n > 0, |acc| + n/2 < 2^31. */
@@ -34,5 +31,3 @@ static inline int8_t nncc_mean_mult_s8(int32_t acc, int32_t mult, int64_t bias, 
 
     return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
 }
-
-#endif /* NNCC_MEAN_H */

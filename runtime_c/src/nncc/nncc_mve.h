@@ -3,9 +3,6 @@
  * nncc_mve.h: loads and stores of vectors in intrinsics, for bodies that compilers without assembly get (NNCC_MVE_C),
  * or all. A body is a macro of the accesses: all lanes, or those of the predicate `rest`, in memory only.
  */
-#ifndef NNCC_MVE_H
-#define NNCC_MVE_H
-
 #include "nncc_isa.h"
 
 #if NNCC_MVE
@@ -114,5 +111,3 @@ static inline int32x4_t nncc_limit4(int32x4_t v, int32x4_t lo, int32x4_t hi)
     } while (0)
 
 #endif
-
-#endif /* NNCC_MVE_H */

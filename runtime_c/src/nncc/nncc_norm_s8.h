@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_norm_s8.h: statistics of int8 normalisation in fixed point (nncc_norm_s8.c). */
-#ifndef NNCC_NORM_S8_H
-#define NNCC_NORM_S8_H
-
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_s8.h"
@@ -44,5 +41,3 @@ static inline int8_t nncc_norm_narrow(uint32_t v, int32_t shift)
 
     return (int8_t)(y > 127 ? 127 : (y < -128 ? -128 : y));
 }
-
-#endif /* NNCC_NORM_S8_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair.h: what the functions of two int8 rows share. */
-#ifndef NNCC_PAIR_H
-#define NNCC_PAIR_H
-
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_s8.h"
@@ -218,5 +215,3 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
     } while (0)
 
 #endif
-
-#endif /* NNCC_PAIR_H */

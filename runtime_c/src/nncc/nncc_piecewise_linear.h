@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_piecewise_linear.h: applying a proven function of two straight lines. */
-#ifndef NNCC_PIECEWISE_LINEAR_H
-#define NNCC_PIECEWISE_LINEAR_H
-
 #include "nncc_s16.h"
 
 static inline int32_t nncc_piecewise_linear_apply(const nncc_piecewise_linear_params *p, int32_t q)
@@ -12,5 +9,3 @@ static inline int32_t nncc_piecewise_linear_apply(const nncc_piecewise_linear_pa
 
     return v < p->act_min ? p->act_min : (v > p->act_max ? p->act_max : (int32_t)v);
 }
-
-#endif /* NNCC_PIECEWISE_LINEAR_H */

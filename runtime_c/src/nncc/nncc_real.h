@@ -3,9 +3,6 @@
  * nncc_real.h: functions of floats in basic operations, each rounded, in a stated order: the same bits on every core.
  * ir/postprocess of nncc has them in Go.
  */
-#ifndef NNCC_REAL_H
-#define NNCC_REAL_H
-
 #include "nncc_fp.h"
 
 #include <stdint.h>
@@ -41,5 +38,3 @@ static inline float nncc_real_sigmoid(float x)
 {
     return x >= NNCC_REAL_LOWEST ? 1.0f / (1.0f + nncc_real_exp(-x)) : 0.0f;
 }
-
-#endif /* NNCC_REAL_H */

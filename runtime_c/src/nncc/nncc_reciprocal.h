@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_reciprocal.h: the reciprocal of gemmlowp's softmax. */
-#ifndef NNCC_RECIPROCAL_H
-#define NNCC_RECIPROCAL_H
-
 #include "nncc_requant.h"
 
 /* Where bytes count, multiplications are calls: made in place they are half of a softmax. */
@@ -29,5 +26,3 @@ static inline int32_t nncc_reciprocal(uint32_t v)
     }
     return x < ((int32_t)1 << 30) ? 2 * x : INT32_MAX;
 }
-
-#endif /* NNCC_RECIPROCAL_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_recurrent_f32.h: what LSTM, GRU and RNN share (nncc_recurrent_f32.c). */
-#ifndef NNCC_RECURRENT_F32_H
-#define NNCC_RECURRENT_F32_H
-
 #include "nncc_f32.h"
 
 /*
@@ -20,5 +17,3 @@ float nncc_rnn_function(const nncc_rnn_act *act, float v);
 
 /* Copies n floats, or sets them to zero where `from` is NULL; does nothing where `to` is NULL. */
 void nncc_rnn_copy(float *to, const float *from, int32_t n);
-
-#endif /* NNCC_RECURRENT_F32_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_recurrent_int.h: what LSTM and GRU on quantised values share whatever their element is. */
-#ifndef NNCC_RECURRENT_INT_H
-#define NNCC_RECURRENT_INT_H
-
 #include <string.h>
 #include "nncc_isa.h"
 #include "nncc_recurrent.h"
@@ -111,5 +108,3 @@ static inline int16_t nncc_hidden_s16(const nncc_recurrent_params *p, int32_t v)
     v = nncc_rq(v, p->output.multiplier, p->output.shift) + p->zero;
     return (int16_t)(v < -32768 ? -32768 : (v > 32767 ? 32767 : v));
 }
-
-#endif /* NNCC_RECURRENT_INT_H */

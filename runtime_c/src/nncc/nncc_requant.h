@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_requant.h: TFLite's requantisation, as CMSIS-NN computes it with double rounding; sums wrap modulo 2^32. */
-#ifndef NNCC_REQUANT_H
-#define NNCC_REQUANT_H
-
 #include <stdint.h>
 
 /* Upper 32 bits of 2*a*b, rounded. */
@@ -41,5 +38,3 @@ static inline int8_t nncc_rq_s8(uint32_t acc, int32_t mult, int32_t shift, int32
 
     return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
 }
-
-#endif /* NNCC_REQUANT_H */

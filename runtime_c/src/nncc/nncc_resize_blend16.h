@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_blend16.h: two rows of the input blended into one of 16-bit values, for weights in 256ths. */
-#ifndef NNCC_RESIZE_BLEND16_H
-#define NNCC_RESIZE_BLEND16_H
-
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_resize_linear.h"
@@ -54,5 +51,3 @@ static NNCC_RESIZE_APART void nncc_resize_blend16(const int8_t *a, const int8_t 
 }
 
 #endif
-
-#endif /* NNCC_RESIZE_BLEND16_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_blend32.h: two rows of the input blended into one of 32-bit values, and how a sum of them is rounded. */
-#ifndef NNCC_RESIZE_BLEND32_H
-#define NNCC_RESIZE_BLEND32_H
-
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_pair.h"
@@ -74,5 +71,3 @@ static NNCC_RESIZE_APART void nncc_resize_blend32(const nncc_resize_linear_s8_pa
 }
 
 #endif
-
-#endif /* NNCC_RESIZE_BLEND32_H */

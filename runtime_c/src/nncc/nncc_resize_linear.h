@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_linear.h: the loops of bilinear kernels over rows and columns. */
-#ifndef NNCC_RESIZE_LINEAR_H
-#define NNCC_RESIZE_LINEAR_H
-
 #include "nncc_copy.h"
 #include "nncc_s8.h"
 
@@ -87,5 +84,3 @@
         } \
     } while (0)
 #endif
-
-#endif /* NNCC_RESIZE_LINEAR_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_run.h: copying strided runs of elements, the inner loops of data movement (nncc_run.c). */
-#ifndef NNCC_RUN_H
-#define NNCC_RUN_H
-
 #include "nncc.h"
 
 /*
@@ -21,5 +18,3 @@ typedef struct
 
 /* nncc_run for every row. */
 void nncc_runs(const nncc_runs_params *p, const void *x, void *y);
-
-#endif /* NNCC_RUN_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_saturate.h: saturation of int32. */
-#ifndef NNCC_SATURATE_H
-#define NNCC_SATURATE_H
-
 #include <stdint.h>
 
 static inline int32_t nncc_sat_s32(int64_t v)
@@ -17,5 +14,3 @@ static inline int32_t nncc_sat_up(int32_t v, int32_t shift)
 
     return v > limit ? INT32_MAX : (v < -limit ? INT32_MIN : (int32_t)((uint32_t)v << shift));
 }
-
-#endif /* NNCC_SATURATE_H */

@@ -3,9 +3,6 @@
  * nncc_short_runs.h: copies of many short runs of the same length. How a run is cut into words is found out once for
  * all of them.
  */
-#ifndef NNCC_SHORT_RUNS_H
-#define NNCC_SHORT_RUNS_H
-
 #include "nncc_copy.h"
 
 /* Runs, and bytes from one to the next on both sides. */
@@ -159,5 +156,3 @@ static inline void nncc_copy_runs(const nncc_short_runs *p, void *y, const void 
     }
 #endif
 }
-
-#endif /* NNCC_SHORT_RUNS_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_softmax_exp.h: the exponential of gemmlowp's softmax. */
-#ifndef NNCC_SOFTMAX_EXP_H
-#define NNCC_SOFTMAX_EXP_H
-
 #include "nncc_reciprocal.h"
 
 /* r in Q0.31, times factor = round(2^31 * exp(-2^(k - 2))) where bit k of quarters is set. */
@@ -48,5 +45,3 @@ static inline uint32_t nncc_softmax_whole(uint32_t sum)
 {
     return sum == 0u ? UINT32_MAX : sum;
 }
-
-#endif /* NNCC_SOFTMAX_EXP_H */

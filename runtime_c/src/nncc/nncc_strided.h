@@ -3,9 +3,6 @@
  * nncc_strided.h: bytes that lie apart, four a turn of the loop at distances in registers: 3 instructions a byte on
  * every core, where a loop of single ones takes 5 or 6.
  */
-#ifndef NNCC_STRIDED_H
-#define NNCC_STRIDED_H
-
 #include <stdint.h>
 
 #include "nncc_isa.h"
@@ -53,5 +50,3 @@ static inline void nncc_together(uint8_t *to, const uint8_t *from, int32_t step,
         from += step;
     }
 }
-
-#endif /* NNCC_STRIDED_H */

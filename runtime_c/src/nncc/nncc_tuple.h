@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_tuple.h: index tuples of GatherND and ScatterND. */
-#ifndef NNCC_TUPLE_H
-#define NNCC_TUPLE_H
-
 #include "nncc_index.h"
 #include "nncc_move.h"
 
@@ -21,5 +18,3 @@ static inline int32_t nncc_tuple(const nncc_gather_nd_params *p, const void *ind
     }
     return at;
 }
-
-#endif /* NNCC_TUPLE_H */

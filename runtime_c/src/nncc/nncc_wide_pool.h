@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_wide_pool.h: the windows of int16 pools. */
-#ifndef NNCC_WIDE_POOL_H
-#define NNCC_WIDE_POOL_H
-
 #include "nncc_wide.h"
 
 /* Elements [*first, *last) of a window of `kernel` at `origin` that are among 0..size-1. */
@@ -81,5 +78,3 @@ static inline void nncc_wide_pixel(const nncc_pool_s16_params *p, const int16_t 
     }
 #endif
 }
-
-#endif /* NNCC_WIDE_POOL_H */
