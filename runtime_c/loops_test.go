@@ -22,7 +22,7 @@ var leaves = map[string]string{
 	"nncc_pad.c":                                    "the dimension that is counted on, the ends of rows",
 	"nncc_dsp_depthwise_window_rows_s8.c":           "the taps of a window",
 	"nncc_dsp_depthwise_window_rows_relu_s8.c":      "the taps of a window",
-	"nncc_f32_pixels.h":                             "the pixels of a row",
+	"nncc_f32_spans.h":                              "the pixels of a row",
 	"nncc_elements.h":                               "the size of an element",
 }
 

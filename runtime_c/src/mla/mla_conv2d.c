@@ -7,9 +7,8 @@
 /* Where the taps of one output pixel lie. */
 typedef struct
 {
-    int32_t y0, x0;   /* spread position of tap (0, 0) */
-    int32_t ky0, ky1; /* taps that may lie inside */
-    int32_t kx0, kx1;
+    int32_t y0, x0;       /* spread position of tap (0, 0) */
+    nncc_taps rows, cols; /* taps that may lie inside */
 } mla_place;
 
 /* acc[j] += the taps of the rows of weights w[j]; x begins at the first input channel of their group. */
@@ -19,19 +18,19 @@ static void mla_row4(const mla_conv2d_params *p, const mla_place *t, const int8_
     /* Rows of taps are one run of bytes unless dilation, groups or spread part them. */
     const int32_t whole = p->dilation_w == 1 && p->groups == 1 && p->spread_w == 1;
 
-    for (int32_t ky = t->ky0; ky < t->ky1; ky++) {
+    for (int32_t ky = t->rows.first; ky < t->rows.last; ky++) {
         const int32_t py = t->y0 + ky * p->dilation_h;
         const int8_t *row = x + py / p->spread_h * p->in_w * p->in_c;
 
-        if (py % p->spread_h != 0 || t->kx1 <= t->kx0) {
+        if (py % p->spread_h != 0 || t->cols.last <= t->cols.first) {
             continue;
         }
         if (whole) {
-            mla_dot4(row + (t->x0 + t->kx0) * p->in_c, (t->kx1 - t->kx0) * cin, p->in_offset, w,
-                     (ky * p->kernel_w + t->kx0) * cin, acc);
+            mla_dot4(row + (t->x0 + t->cols.first) * p->in_c, (t->cols.last - t->cols.first) * cin, p->in_offset, w,
+                     (ky * p->kernel_w + t->cols.first) * cin, acc);
             continue;
         }
-        for (int32_t kx = t->kx0; kx < t->kx1; kx++) {
+        for (int32_t kx = t->cols.first; kx < t->cols.last; kx++) {
             const int32_t px = t->x0 + kx * p->dilation_w;
 
             if (px % p->spread_w == 0) {
@@ -81,10 +80,10 @@ void mla_conv2d(const mla_conv2d_params *p, const int8_t *x, const int8_t *w, co
             mla_place t;
 
             t.y0 = oy * p->stride_h - p->pad_top;
-            nncc_window(t.y0, p->dilation_h, p->kernel_h, span_h, &t.ky0, &t.ky1);
+            t.rows = nncc_window(t.y0, p->dilation_h, p->kernel_h, span_h);
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 t.x0 = ox * p->stride_w - p->pad_left;
-                nncc_window(t.x0, p->dilation_w, p->kernel_w, span_w, &t.kx0, &t.kx1);
+                t.cols = nncc_window(t.x0, p->dilation_w, p->kernel_w, span_w);
                 mla_pixel(p, &t, x, w, b, mult, shift, y);
                 y += p->out_c;
             }

@@ -9,18 +9,14 @@ static double mla_sum_bf16(const mla_conv2d_params *p, int32_t y0, int32_t x0, i
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t first = k / (p->out_c / p->groups) * cin;
-    int32_t ky0;
-    int32_t ky1;
-    int32_t kx0;
-    int32_t kx1;
     double sum = 0.0;
 
-    nncc_window(y0, p->dilation_h, p->kernel_h, (p->in_h - 1) * p->spread_h + 1, &ky0, &ky1);
-    nncc_window(x0, p->dilation_w, p->kernel_w, (p->in_w - 1) * p->spread_w + 1, &kx0, &kx1);
-    for (int32_t ky = ky0; ky < ky1; ky++) {
+    const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, (p->in_h - 1) * p->spread_h + 1);
+    const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, (p->in_w - 1) * p->spread_w + 1);
+    for (int32_t ky = rows.first; ky < rows.last; ky++) {
         const int32_t py = y0 + ky * p->dilation_h;
 
-        for (int32_t kx = kx0; kx < kx1; kx++) {
+        for (int32_t kx = cols.first; kx < cols.last; kx++) {
             const int32_t px = x0 + kx * p->dilation_w;
             const uint16_t *row = x + (py / p->spread_h * p->in_w + px / p->spread_w) * p->in_c + first;
             const uint16_t *taps = w + ((k * p->kernel_h + ky) * p->kernel_w + kx) * cin;

@@ -3,10 +3,11 @@
 #include "nncc_requant.h"
 #include "nncc_window.h"
 
-/* The taps of one output pixel: [ky0,ky1) x [kx0,kx1) around position (y0, x0). */
+/* The taps of one output pixel: around position (y0, x0). */
 typedef struct
 {
-    int32_t y0, x0, ky0, ky1, kx0, kx1;
+    int32_t y0, x0;
+    nncc_taps rows, cols;
 } mla_window;
 
 /* acc[i] += the taps of output channels c+i, i < 4, which have input channels of their own. */
@@ -18,8 +19,8 @@ static void mla_channels4(const mla_depthwise_params *p, const mla_window *t, co
     uint32_t a2 = acc[2];
     uint32_t a3 = acc[3];
 
-    for (int32_t ky = t->ky0; ky < t->ky1; ky++) {
-        for (int32_t kx = t->kx0; kx < t->kx1; kx++) {
+    for (int32_t ky = t->rows.first; ky < t->rows.last; ky++) {
+        for (int32_t kx = t->cols.first; kx < t->cols.last; kx++) {
             const int8_t *v = x + ((t->y0 + ky * p->dilation_h) * p->in_w + t->x0 + kx * p->dilation_w) * p->in_c;
             const int8_t *k = w + (ky * p->kernel_w + kx) * p->in_c;
 
@@ -42,8 +43,8 @@ static uint32_t mla_channel(const mla_depthwise_params *p, const mla_window *t, 
     const int32_t out_c = p->in_c * p->mult_c;
     uint32_t acc = 0;
 
-    for (int32_t ky = t->ky0; ky < t->ky1; ky++) {
-        for (int32_t kx = t->kx0; kx < t->kx1; kx++) {
+    for (int32_t ky = t->rows.first; ky < t->rows.last; ky++) {
+        for (int32_t kx = t->cols.first; kx < t->cols.last; kx++) {
             const int32_t v = x[((t->y0 + ky * p->dilation_h) * p->in_w + t->x0 + kx * p->dilation_w) * p->in_c + ic];
 
             acc += (uint32_t)((v + p->in_offset) * w[(ky * p->kernel_w + kx) * out_c + c]);
@@ -89,10 +90,10 @@ void mla_depthwise(const mla_depthwise_params *p, const int8_t *x, const int8_t 
             mla_window t;
 
             t.y0 = oy * p->stride_h - p->pad_top;
-            nncc_window(t.y0, p->dilation_h, p->kernel_h, p->in_h, &t.ky0, &t.ky1);
+            t.rows = nncc_window(t.y0, p->dilation_h, p->kernel_h, p->in_h);
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 t.x0 = ox * p->stride_w - p->pad_left;
-                nncc_window(t.x0, p->dilation_w, p->kernel_w, p->in_w, &t.kx0, &t.kx1);
+                t.cols = nncc_window(t.x0, p->dilation_w, p->kernel_w, p->in_w);
                 mla_depthwise_pixel(p, &t, x, w, b, mult, shift, y);
                 y += p->in_c * p->mult_c;
             }

@@ -8,21 +8,15 @@ void mla_max_pool2d_bf16(const mla_pool2d_bf16_params *p, const uint16_t *x, uin
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy++) {
             const int32_t y0 = oy * p->stride_h - p->pad_top;
-            int32_t ky0;
-            int32_t ky1;
-
-            nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
+            const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h);
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 const int32_t x0 = ox * p->stride_w - p->pad_left;
-                int32_t kx0;
-                int32_t kx1;
-
-                nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+                const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w);
                 for (int32_t c = 0; c < p->in_c; c++) {
                     uint16_t best = 0xff80u; /* -inf */
 
-                    for (int32_t ky = ky0; ky < ky1; ky++) {
-                        for (int32_t kx = kx0; kx < kx1; kx++) {
+                    for (int32_t ky = rows.first; ky < rows.last; ky++) {
+                        for (int32_t kx = cols.first; kx < cols.last; kx++) {
                             const int32_t at = (y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w;
                             const uint16_t v = x[at * p->in_c + c];
 

@@ -8,15 +8,11 @@ static int64_t nncc_conv_sum_s16(const nncc_conv2d_wzp_s8_params *p, const int16
 {
     const int32_t cin = p->in_c / p->groups;
     int64_t sum = 0;
-    int32_t ky0;
-    int32_t ky1;
-    int32_t kx0;
-    int32_t kx1;
 
-    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
-    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
-    for (int32_t ky = ky0; ky < ky1; ky++) {
-        for (int32_t kx = kx0; kx < kx1; kx++) {
+    const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h);
+    const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w);
+    for (int32_t ky = rows.first; ky < rows.last; ky++) {
+        for (int32_t kx = cols.first; kx < cols.last; kx++) {
             const int16_t *v = x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c;
             const int8_t *k = w + (ky * p->kernel_w + kx) * cin;
 

@@ -10,19 +10,15 @@ static void nncc_wzp_pixel(const nncc_conv2d_wzp_s8_params *p, const int8_t *x, 
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t cout = p->out_c / p->groups;
-    int32_t ky0;
-    int32_t ky1;
-    int32_t kx0;
-    int32_t kx1;
 
-    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
-    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+    const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h);
+    const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w);
     for (int32_t c = c0; c < c0 + cout; c++) {
         const int32_t zero = w_zero[c];
         uint32_t acc = b != NULL ? (uint32_t)b[c] : 0u;
 
-        for (int32_t ky = ky0; ky < ky1; ky++) {
-            for (int32_t kx = kx0; kx < kx1; kx++) {
+        for (int32_t ky = rows.first; ky < rows.last; ky++) {
+            for (int32_t kx = cols.first; kx < cols.last; kx++) {
                 const int8_t *v = x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c;
                 const int8_t *k = w + ((c * p->kernel_h + ky) * p->kernel_w + kx) * cin;
 

@@ -11,27 +11,23 @@ static void nncc_depthwise_pixel(const nncc_depthwise_conv2d_params *p, const fl
 {
     const int32_t out_c = p->in_c * p->mult;
     const int32_t step = p->dilation_w * p->in_c;
-    int32_t ky0;
-    int32_t ky1;
-    int32_t kx0;
-    int32_t kx1;
     int32_t ic = 0;
     int32_t m = 0;
 
-    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
-    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+    const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h);
+    const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w);
 
     for (int32_t oc = 0; oc < out_c;) {
         /* With multiplier 1 the channels of input, weights and output run side by side: four at a time. */
         const int32_t lanes = (p->mult == 1 && out_c - oc >= 4) ? 4 : 1;
         float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 
-        for (int32_t ky = ky0; ky < ky1; ky++) {
-            int32_t xi = ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx0 * p->dilation_w) * p->in_c + ic;
-            int32_t wi = (ky * p->kernel_w + kx0) * out_c + oc;
+        for (int32_t ky = rows.first; ky < rows.last; ky++) {
+            int32_t xi = ((y0 + ky * p->dilation_h) * p->in_w + x0 + cols.first * p->dilation_w) * p->in_c + ic;
+            int32_t wi = (ky * p->kernel_w + cols.first) * out_c + oc;
 
             if (lanes == 4) {
-                for (int32_t kx = kx0; kx < kx1; kx++) {
+                for (int32_t kx = cols.first; kx < cols.last; kx++) {
                     acc[0] += x[xi] * w[wi];
                     acc[1] += x[xi + 1] * w[wi + 1];
                     acc[2] += x[xi + 2] * w[wi + 2];
@@ -40,7 +36,7 @@ static void nncc_depthwise_pixel(const nncc_depthwise_conv2d_params *p, const fl
                     wi += out_c;
                 }
             } else {
-                for (int32_t kx = kx0; kx < kx1; kx++) {
+                for (int32_t kx = cols.first; kx < cols.last; kx++) {
                     acc[0] += x[xi] * w[wi];
                     xi += step;
                     wi += out_c;

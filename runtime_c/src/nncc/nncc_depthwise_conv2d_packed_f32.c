@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_f32_channels.h"
+#include "nncc_f32_spans.h"
 
 /* How the taps of two spans lie. */
 static void nncc_f32_depthwise_taps(const nncc_depthwise_conv2d_packed_params *p, const nncc_f32_span *rows,

@@ -9,20 +9,16 @@ static void nncc_depthwise_wzp_pixel(const nncc_depthwise_conv2d_wzp_s8_params *
                                      int8_t *y, int32_t y0, int32_t x0)
 {
     const int32_t out_c = p->in_c * p->mult_c;
-    int32_t ky0;
-    int32_t ky1;
-    int32_t kx0;
-    int32_t kx1;
     int32_t ic = 0;
     int32_t m = 0;
 
-    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
-    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+    const nncc_taps rows = nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h);
+    const nncc_taps cols = nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w);
     for (int32_t c = 0; c < out_c; c++) {
         uint32_t acc = b != NULL ? (uint32_t)b[c] : 0u;
 
-        for (int32_t ky = ky0; ky < ky1; ky++) {
-            for (int32_t kx = kx0; kx < kx1; kx++) {
+        for (int32_t ky = rows.first; ky < rows.last; ky++) {
+            for (int32_t kx = cols.first; kx < cols.last; kx++) {
                 const int32_t v = x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + ic];
 
                 acc += (uint32_t)((v + p->in_offset) * (w[(ky * p->kernel_w + kx) * out_c + c] - w_zero[c]));

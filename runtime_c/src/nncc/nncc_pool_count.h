@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pool_count.h: the divisor of average pooling. */
-#ifndef NNCC_POOL_COUNT_H
-#define NNCC_POOL_COUNT_H
-
 #include "nncc_window.h"
 
 /*
@@ -13,11 +10,8 @@ static inline int32_t nncc_pool_count(int32_t origin, int32_t dilation, int32_t 
                                       int32_t pad_before, int32_t pad_after, int32_t include_pad)
 {
     const int32_t pad = include_pad != 0 ? pad_before : 0;
-    int32_t first;
-    int32_t last;
+    const nncc_taps t =
+        nncc_window(origin + pad, dilation, kernel, size + pad + (include_pad != 0 ? pad_after : 0));
 
-    nncc_window(origin + pad, dilation, kernel, size + pad + (include_pad != 0 ? pad_after : 0), &first, &last);
-    return last > first ? last - first : 0;
+    return t.last > t.first ? t.last - t.first : 0;
 }
-
-#endif /* NNCC_POOL_COUNT_H */
