@@ -10,8 +10,7 @@ static inline int32_t nncc_pool_count(int32_t origin, int32_t dilation, int32_t 
                                       int32_t pad_before, int32_t pad_after, int32_t include_pad)
 {
     const int32_t pad = include_pad != 0 ? pad_before : 0;
-    const nncc_taps t =
-        nncc_window(origin + pad, dilation, kernel, size + pad + (include_pad != 0 ? pad_after : 0));
+    const nncc_taps t = nncc_window(origin + pad, dilation, kernel, size + pad + (include_pad != 0 ? pad_after : 0));
 
     return t.last > t.first ? t.last - t.first : 0;
 }
