@@ -47,11 +47,10 @@ static measurement measure(int32_t (*run)(void *, void *), int32_t count)
 {
     measurement m;
     void *const state = (model.kept != NULL) ? model.kept + NNCC_HARNESS_GUARD : NULL;
-    uint64_t start;
     const uintptr_t top = nncc_port_sp();
     nncc_port_stack_paint();
     nncc_port_count(count);
-    start = nncc_port_ticks();
+    uint64_t start = nncc_port_ticks();
     m.status = run(model.arena, state);
     m.ticks = nncc_port_ticks() - start;
     m.interrupts = nncc_port_interrupts();
@@ -64,8 +63,7 @@ static int32_t in_arena(const unsigned char *p, uint32_t bytes)
 {
     const uintptr_t at = (uintptr_t)p;
     int32_t inside = 0;
-    uint32_t i;
-    for (i = 0; i < model.part_count; i++) {
+    for (uint32_t i = 0; i < model.part_count; i++) {
         const uintptr_t first = (uintptr_t)(model.parts[i].store + NNCC_HARNESS_GUARD);
         const uint32_t there = model.parts[i].bytes;
         inside |= at >= first && bytes <= there && at - first <= there - bytes;
@@ -79,11 +77,9 @@ static int32_t in_arena(const unsigned char *p, uint32_t bytes)
 static void spoil(unsigned char *to, uint32_t bytes, uint32_t seed)
 {
     uint32_t v = seed * 2654435761u + 12345u;
-    uint32_t i;
-    for (i = 0; i < bytes; i += 4u) {
-        uint32_t k;
+    for (uint32_t i = 0; i < bytes; i += 4u) {
         v = v * 1664525u + 1013904223u;
-        for (k = 0; k < 4u && i + k < bytes; k++) {
+        for (uint32_t k = 0; k < 4u && i + k < bytes; k++) {
             to[i + k] = (unsigned char)((v >> (8u * k)) & 255u);
         }
     }
@@ -93,8 +89,7 @@ static void spoil(unsigned char *to, uint32_t bytes, uint32_t seed)
  * reset: a model that reads what it has not written shows. */
 static int32_t prepare(uint32_t seed, int32_t keep, uint32_t inputs_at)
 {
-    uint32_t i;
-    for (i = 0; i < model.part_count; i++) {
+    for (uint32_t i = 0; i < model.part_count; i++) {
         spoil(model.parts[i].store + NNCC_HARNESS_GUARD, model.parts[i].bytes, seed + 977u * i);
     }
     if (keep == 0 && model.kept != NULL) {
@@ -109,7 +104,7 @@ static int32_t prepare(uint32_t seed, int32_t keep, uint32_t inputs_at)
         nncc_fail(NNCC_EXIT_USAGE, "cases.bin cannot be read");
         return -1;
     }
-    for (i = 0; i < model.input_count; i++) {
+    for (uint32_t i = 0; i < model.input_count; i++) {
         uint32_t crc;
         const uint32_t size = model.inputs[i].bytes;
         unsigned char *const to = model.inputs[i].address(model.arena);
@@ -132,9 +127,7 @@ static void run_case(uint32_t number, const uint32_t head[CASE_WORDS], uint32_t 
 {
     const uint32_t flags = head[1];
     const int32_t keep = (flags & CASE_KEEP_STATE) != 0u;
-    measurement m;
     uint32_t w[6];
-    uint32_t i;
     if (prepare(number, keep, inputs_at) != 0) {
         return;
     }
@@ -142,7 +135,7 @@ static void run_case(uint32_t number, const uint32_t head[CASE_WORDS], uint32_t 
         return;
     }
     nncc_guards_set(&model);
-    m = measure(model.run, 1);
+    measurement m = measure(model.run, 1);
     nncc_guards_check(&model);
     nncc_tracing_stop();
     if ((flags & CASE_STACK) != 0u && m.exact == 0 && keep == 0 && nncc_failed() == 0) {
@@ -163,7 +156,7 @@ static void run_case(uint32_t number, const uint32_t head[CASE_WORDS], uint32_t 
     w[4] = m.stack;
     w[5] = (uint32_t)m.exact;
     nncc_record_words(RECORD_CASE, number, w, 6u);
-    for (i = 0; i < model.output_count && m.status == 0 && nncc_failed() == 0; i++) {
+    for (uint32_t i = 0; i < model.output_count && m.status == 0 && nncc_failed() == 0; i++) {
         const unsigned char *const from = model.outputs[i].address(model.arena);
         if (in_arena(from, model.outputs[i].bytes) == 0) {
             nncc_fail(NNCC_EXIT_GUARD, "an output lies outside of the arena");
@@ -179,8 +172,7 @@ static void hello(uint32_t number)
     uint32_t w[7];
     measurement m;
     uint32_t step;
-    uint32_t i;
-    for (i = 0; i < 2u; i++) { /* the second time finds everything in place */
+    for (uint32_t i = 0; i < 2u; i++) { /* the second time finds everything in place */
         step = nncc_tracing_cost();
         m = measure(nothing, 1);
     }
@@ -201,13 +193,12 @@ static void hello(uint32_t number)
 static int32_t choose(uint32_t number, uint32_t words[MODEL_WORDS], uint32_t *dumps_before)
 {
     uint32_t expect = 0u;
-    uint32_t i;
     *dumps_before = 0u;
     if (number >= nncc_model_count || nncc_port_seek(cases, 4u * HEAD_WORDS) != 0) {
         nncc_fail(NNCC_EXIT_USAGE, "the cases are not those of the models");
         return -1;
     }
-    for (i = 0; i <= number; i++) {
+    for (uint32_t i = 0; i <= number; i++) {
         if (i > 0u) {
             *dumps_before += words[2];
         }
@@ -217,7 +208,7 @@ static int32_t choose(uint32_t number, uint32_t words[MODEL_WORDS], uint32_t *du
         }
     }
     model = nncc_models[number];
-    for (i = 0; i < model.input_count; i++) {
+    for (uint32_t i = 0; i < model.input_count; i++) {
         expect += model.inputs[i].bytes + 4u;
     }
     if (words[0] != model.input_count || words[1] != expect) {
@@ -232,8 +223,7 @@ static uint32_t all_dumps(void)
 {
     uint32_t words[MODEL_WORDS];
     uint32_t sum = 0u;
-    uint32_t i;
-    for (i = 0; i < nncc_model_count; i++) {
+    for (uint32_t i = 0; i < nncc_model_count; i++) {
         if (nncc_read_words(cases, words, MODEL_WORDS) != 0) {
             nncc_fail(NNCC_EXIT_USAGE, "cases.bin is cut short");
         }
@@ -247,17 +237,14 @@ static uint32_t all_dumps(void)
 static void run_cases(void)
 {
     uint32_t head[HEAD_WORDS];
-    uint32_t tables;
-    uint32_t at;
-    uint32_t i;
     if (nncc_read_words(cases, head, HEAD_WORDS) != 0 || head[0] != CASES_MAGIC || head[1] != PROTOCOL_VERSION ||
         head[2] != nncc_model_count) {
         nncc_fail(NNCC_EXIT_USAGE, "cases.bin is not a file of cases of the models");
         return;
     }
-    tables = 4u * (HEAD_WORDS + MODEL_WORDS * nncc_model_count);
-    at = tables + 12u * all_dumps();
-    for (i = 0; i < head[3] && nncc_failed() == 0; i++) {
+    uint32_t tables = 4u * (HEAD_WORDS + MODEL_WORDS * nncc_model_count);
+    uint32_t at = tables + 12u * all_dumps();
+    for (uint32_t i = 0; i < head[3] && nncc_failed() == 0; i++) {
         uint32_t which[CASE_WORDS];
         uint32_t words[MODEL_WORDS];
         uint32_t before;
@@ -276,7 +263,6 @@ static void run_cases(void)
 
 int32_t nncc_harness_main(void)
 {
-    uint32_t i;
     cases = nncc_port_open("cases.bin", 0);
     if (cases < 0 || nncc_tracing_open() != 0) {
         nncc_fail(NNCC_EXIT_USAGE, "cases.bin cannot be opened");
@@ -285,7 +271,7 @@ int32_t nncc_harness_main(void)
     if (nncc_records_open() != 0) {
         return nncc_failed();
     }
-    for (i = 0; i < nncc_model_count; i++) {
+    for (uint32_t i = 0; i < nncc_model_count; i++) {
         model = nncc_models[i];
         if (model.bind != NULL && model.bind() != 0) {
             nncc_fail(NNCC_EXIT_USAGE, "the model refuses its weights file");

@@ -13,8 +13,7 @@ static unsigned char guard_byte(uint32_t i)
 static void guard(unsigned char *store, uint32_t bytes)
 {
     unsigned char *const after = store + NNCC_HARNESS_GUARD + bytes;
-    uint32_t i;
-    for (i = 0; i < NNCC_HARNESS_GUARD; i++) {
+    for (uint32_t i = 0; i < NNCC_HARNESS_GUARD; i++) {
         store[i] = guard_byte(i);
         after[i] = guard_byte(i);
     }
@@ -27,10 +26,9 @@ static void check(const unsigned char *store, uint32_t bytes)
     const unsigned char *const after = store + NNCC_HARNESS_GUARD + bytes;
     int32_t low = 0;
     int32_t high = 0;
-    uint32_t i;
     nncc_port_allow(store, NNCC_HARNESS_GUARD);
     nncc_port_allow(after, NNCC_HARNESS_GUARD);
-    for (i = 0; i < NNCC_HARNESS_GUARD; i++) {
+    for (uint32_t i = 0; i < NNCC_HARNESS_GUARD; i++) {
         low |= store[i] != guard_byte(i);
         high |= after[i] != guard_byte(i);
     }
@@ -44,8 +42,7 @@ static void check(const unsigned char *store, uint32_t bytes)
 
 void nncc_guards_set(const nncc_harness_model *m)
 {
-    uint32_t i;
-    for (i = 0; i < m->part_count; i++) {
+    for (uint32_t i = 0; i < m->part_count; i++) {
         guard(m->parts[i].store, m->parts[i].bytes);
     }
     if (m->kept != NULL) {
@@ -55,8 +52,7 @@ void nncc_guards_set(const nncc_harness_model *m)
 
 void nncc_guards_check(const nncc_harness_model *m)
 {
-    uint32_t i;
-    for (i = 0; i < m->part_count; i++) {
+    for (uint32_t i = 0; i < m->part_count; i++) {
         check(m->parts[i].store, m->parts[i].bytes);
     }
     if (m->kept != NULL) {

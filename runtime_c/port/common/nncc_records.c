@@ -27,9 +27,8 @@ uint32_t nncc_crc(uint32_t crc, const void *data, uint32_t bytes)
                                        0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
                                        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
     const unsigned char *p = (const unsigned char *)data;
-    uint32_t i;
     crc = ~crc;
-    for (i = 0; i < bytes; i++) {
+    for (uint32_t i = 0; i < bytes; i++) {
         crc ^= p[i];
         crc = (crc >> 4) ^ table[crc & 15u];
         crc = (crc >> 4) ^ table[crc & 15u];
@@ -53,8 +52,7 @@ static uint32_t get_u32(const unsigned char *from)
 int32_t nncc_read_words(int32_t handle, uint32_t *to, uint32_t count)
 {
     unsigned char b[4];
-    uint32_t i;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (nncc_port_read(handle, b, 4u) != 0) {
             return -1;
         }
@@ -67,12 +65,11 @@ void nncc_record(enum nncc_record type, uint32_t index, const void *payload, uin
 {
     unsigned char head[16];
     unsigned char tail[4];
-    uint32_t crc;
     put_u32(head, RECORD_MAGIC);
     put_u32(head + 4, (uint32_t)type);
     put_u32(head + 8, index);
     put_u32(head + 12, bytes);
-    crc = nncc_crc(nncc_crc(0u, head, 16u), payload, bytes);
+    uint32_t crc = nncc_crc(nncc_crc(0u, head, 16u), payload, bytes);
     put_u32(tail, crc);
     if (nncc_port_write(results, head, 16u) != 0 || (bytes != 0u && nncc_port_write(results, payload, bytes) != 0) ||
         nncc_port_write(results, tail, 4u) != 0) {
@@ -84,8 +81,7 @@ void nncc_record(enum nncc_record type, uint32_t index, const void *payload, uin
 void nncc_record_words(enum nncc_record type, uint32_t index, const uint32_t *words, uint32_t count)
 {
     unsigned char b[4u * 8u];
-    uint32_t i;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         put_u32(b + 4u * i, words[i]);
     }
     nncc_record(type, index, b, 4u * count);

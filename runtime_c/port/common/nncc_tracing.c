@@ -91,12 +91,11 @@ static void fill_for(uint32_t step)
     while (t.fill[0] == step) {
         unsigned char *const to = dumped(t.fill[1], t.fill[2]);
         uint32_t v = 12345u;
-        uint32_t i;
         if (to == NULL) {
             nncc_fail(NNCC_EXIT_USAGE, "a fill lies outside of the arena and the state");
             return;
         }
-        for (i = 0; i < t.fill[2]; i++) {
+        for (uint32_t i = 0; i < t.fill[2]; i++) {
             const uint32_t word = (i >> 2) & 1u;
             const uint32_t shift = 8u * (i & 3u);
             v = v * 1664525u + 1013904223u;

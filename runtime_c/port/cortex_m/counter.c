@@ -101,8 +101,7 @@ uint32_t nncc_port_stack_used(uintptr_t top, int32_t *exact)
 
 int32_t nncc_port_stack_overflow(void)
 {
-    int32_t i;
-    for (i = 0; i < NNCC_STACK_GUARD_WORDS; i++) {
+    for (int32_t i = 0; i < NNCC_STACK_GUARD_WORDS; i++) {
         if (nncc_ld_stack_limit[i] != NNCC_STACK_PAINT) {
             return 1;
         }

@@ -116,7 +116,6 @@ static void put_field(const char *name, const char *value, void (*put)(const cha
 
 void nncc_trace_json(const nncc_info *info, void (*put)(const char *text))
 {
-    int32_t i;
     if (info == NULL || put == NULL || info != traced) {
         return;
     }
@@ -126,7 +125,7 @@ void nncc_trace_json(const nncc_info *info, void (*put)(const char *text))
     put_field(", \"board\": ", info->board, put);
     put_field(", \"clock\": ", NNCC_TRACE_SOURCE, put);
     put(", \"steps\": [");
-    for (i = 0; i < info->steps && i < NNCC_TRACE_STEPS; i++) {
+    for (int32_t i = 0; i < info->steps && i < NNCC_TRACE_STEPS; i++) {
         put((i == 0) ? "\n" : ",\n");
         put_field("  {\"name\": ", (info->step_names != NULL) ? info->step_names[i] : "", put);
         put(", \"cycles\": ");

@@ -76,10 +76,9 @@ void nncc_port_print(const char *text)
 void nncc_port_print_hex(uint32_t value)
 {
     char text[11];
-    int32_t i;
     text[0] = '0';
     text[1] = 'x';
-    for (i = 0; i < 8; i++) {
+    for (int32_t i = 0; i < 8; i++) {
         text[2 + i] = "0123456789abcdef"[(value >> (28 - 4 * i)) & 15u];
     }
     text[10] = '\0';

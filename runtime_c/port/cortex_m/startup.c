@@ -54,8 +54,7 @@ static uint32_t vectors_sum(void)
     /* Volatile: the linker's copy counts, not what the compiler knows. */
     const volatile uint32_t *p = (const volatile uint32_t *)(uintptr_t)nncc_vectors;
     uint32_t sum = 0u;
-    int32_t i;
-    for (i = 0; i < VECTORS; i++) {
+    for (int32_t i = 0; i < VECTORS; i++) {
         sum = (sum << 1) + (sum >> 31) + p[i];
     }
     return sum;

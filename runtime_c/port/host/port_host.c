@@ -30,8 +30,7 @@ static FILE *file_of(int32_t handle)
 
 int32_t nncc_port_open(const char *name, int32_t for_writing)
 {
-    int32_t i;
-    for (i = 0; i < HANDLES; i++) {
+    for (int32_t i = 0; i < HANDLES; i++) {
         if (files[i] == NULL) {
             files[i] = fopen(name, for_writing != 0 ? "wb" : "rb");
             return files[i] != NULL ? i : -1;

@@ -78,20 +78,20 @@ arm_cmsis_nn_status arm_batch_matmul_s16(const cmsis_nn_context *ctx, const cmsi
     const int32_t cols = input_rhs_dims->w;
     const output_form form = {nncc_reduce_multiplier(quant_params->multiplier), quant_params->shift,
                               bmm_params->fc_params.activation};
-    int32_t n, h, r, c;
+    int32_t c;
 
     (void)ctx;
-    for (n = 0; n < output_dims->n; n++) {
+    for (int32_t n = 0; n < output_dims->n; n++) {
         const int32_t left_n = input_lhs_dims->n == 1 ? 0 : n;
         const int32_t right_n = input_rhs_dims->n == 1 ? 0 : n;
 
-        for (h = 0; h < output_dims->h; h++) {
+        for (int32_t h = 0; h < output_dims->h; h++) {
             const int32_t left_h = left_n * input_lhs_dims->h + (input_lhs_dims->h == 1 ? 0 : h);
             const int32_t right_h = right_n * input_rhs_dims->h + (input_rhs_dims->h == 1 ? 0 : h);
             const int16_t *left = input_lhs + left_h * rows * depth;
             const int16_t *right = input_rhs + right_h * cols * depth;
 
-            for (r = 0; r < rows; r++) {
+            for (int32_t r = 0; r < rows; r++) {
                 const int16_t *column = right;
 
                 for (c = cols; c > 1; c -= 2) {

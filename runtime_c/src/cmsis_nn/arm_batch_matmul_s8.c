@@ -26,14 +26,13 @@ arm_cmsis_nn_status arm_batch_matmul_s8(const cmsis_nn_context *ctx, const cmsis
     const int32_t depth = input_rhs_dims->c;
     const int32_t rows = input_lhs_dims->w;
     const int32_t cols = input_rhs_dims->w;
-    int32_t n, h;
 
     (void)ctx;
-    for (n = 0; n < output_dims->n; n++) {
+    for (int32_t n = 0; n < output_dims->n; n++) {
         const int32_t left_n = input_lhs_dims->n == 1 ? 0 : n;
         const int32_t right_n = input_rhs_dims->n == 1 ? 0 : n;
 
-        for (h = 0; h < output_dims->h; h++) {
+        for (int32_t h = 0; h < output_dims->h; h++) {
             const int32_t left = left_n * input_lhs_dims->h + (input_lhs_dims->h == 1 ? 0 : h);
             const int32_t right = right_n * input_rhs_dims->h + (input_rhs_dims->h == 1 ? 0 : h);
 

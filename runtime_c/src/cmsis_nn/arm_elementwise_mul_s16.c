@@ -8,12 +8,11 @@ arm_cmsis_nn_status arm_elementwise_mul_s16(const int16_t *input_1_vect, const i
                                             const int32_t block_size)
 {
     const cmsis_nn_activation act = {out_activation_min, out_activation_max};
-    int32_t i;
 
     (void)input_1_offset;
     (void)input_2_offset;
     (void)out_offset;
-    for (i = 0; i < block_size; i++) {
+    for (int32_t i = 0; i < block_size; i++) {
         output[i] = nncc_output_s16(input_1_vect[i] * input_2_vect[i], out_mult, out_shift, &act);
     }
     return ARM_CMSIS_NN_SUCCESS;

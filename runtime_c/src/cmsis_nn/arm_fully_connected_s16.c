@@ -10,22 +10,21 @@ arm_cmsis_nn_status arm_fully_connected_s16(const cmsis_nn_context *ctx, const c
 {
     const int32_t depth = filter_dims->n;
     const int32_t cols = output_dims->c;
-    int32_t r, c, j;
 
     (void)ctx;
     (void)bias_dims;
-    for (r = 0; r < input_dims->n; r++) {
-        for (c = 0; c < cols; c += 4) {
+    for (int32_t r = 0; r < input_dims->n; r++) {
+        for (int32_t c = 0; c < cols; c += 4) {
             const int32_t block = nncc_min(4, cols - c);
             const int8_t *w[4];
             int64_t acc[4];
 
-            for (j = 0; j < 4; j++) {
+            for (int32_t j = 0; j < 4; j++) {
                 w[j] = filter_data + (c + nncc_min(j, block - 1)) * depth;
                 acc[j] = bias_data != NULL && j < block ? bias_data[c + j] : 0;
             }
             nncc_cmsis_dot4_s16(input_data, depth, w, 0, acc);
-            for (j = 0; j < block; j++) {
+            for (int32_t j = 0; j < block; j++) {
                 *output_data++ =
                     nncc_output_s64(acc[j], quant_params->multiplier, quant_params->shift, &fc_params->activation);
             }

@@ -9,12 +9,11 @@ arm_cmsis_nn_status arm_fully_connected_s4(const cmsis_nn_context *ctx, const cm
                                            const cmsis_nn_dims *output_dims, int8_t *output_data)
 {
     const int32_t depth = filter_dims->n;
-    int32_t r, c;
 
     (void)ctx;
     (void)bias_dims;
-    for (r = 0; r < input_dims->n; r++) {
-        for (c = 0; c < output_dims->c; c++) {
+    for (int32_t r = 0; r < input_dims->n; r++) {
+        for (int32_t c = 0; c < output_dims->c; c++) {
             const uint32_t acc = (bias_data != NULL ? (uint32_t)bias_data[c] : 0u) +
                                  nncc_cmsis_dot_s4(input_data, depth, fc_params->input_offset, filter_data, c * depth);
 

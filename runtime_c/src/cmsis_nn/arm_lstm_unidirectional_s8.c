@@ -14,9 +14,8 @@ static int32_t scaled_dot(const int8_t *data, const void *weights, const void *b
 {
     const int8_t *w = (const int8_t *)weights + unit * len;
     uint32_t acc = (uint32_t)((const int32_t *)bias)[unit];
-    int32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (int32_t i = 0; i < len; i++) {
         acc += (uint32_t)(data[i] * w[i]);
     }
     return nncc_requantize((int32_t)acc, multiplier, shift);
@@ -28,13 +27,12 @@ static int32_t gate_value(const cmsis_nn_lstm_gate *gate, const cmsis_nn_lstm_pa
 {
     int32_t v = saturate16(scaled_dot(data, gate->input_weights, gate->input_effective_bias, unit, params->input_size,
                                       gate->input_multiplier, gate->input_shift));
-    int16_t out;
 
     if (hidden != NULL) {
         v = saturate16(v + scaled_dot(hidden, gate->hidden_weights, gate->hidden_effective_bias, unit,
                                       params->hidden_size, gate->hidden_multiplier, gate->hidden_shift));
     }
-    out = (int16_t)v;
+    int16_t out = (int16_t)v;
     (void)arm_nn_activation_s16(&out, &out, 1, 0, gate->activation_type);
     return out;
 }
@@ -44,9 +42,8 @@ static void lstm_step(const cmsis_nn_lstm_params *params, const int8_t *data, co
                       int8_t *out)
 {
     const int32_t clip = params->cell_clip;
-    int32_t u;
 
-    for (u = 0; u < params->hidden_size; u++) {
+    for (int32_t u = 0; u < params->hidden_size; u++) {
         const int32_t forget = gate_value(&params->forget_gate, params, data, hidden, u);
         const int32_t input = gate_value(&params->input_gate, params, data, hidden, u);
         const int32_t update = gate_value(&params->cell_gate, params, data, hidden, u);
@@ -71,9 +68,8 @@ arm_cmsis_nn_status arm_lstm_unidirectional_s8(const int8_t *input, int8_t *outp
     /* distance of two steps of a batch, and of two batches of a step, in vectors */
     const int32_t step = params->time_major != 0 ? params->batch_size : 1;
     const int32_t next = params->time_major != 0 ? 1 : params->time_steps;
-    int32_t b, t;
 
-    for (b = 0; b < params->batch_size; b++) {
+    for (int32_t b = 0; b < params->batch_size; b++) {
         int16_t *cell = (int16_t *)buffers->cell_state + b * hidden_size;
         int8_t *state = NULL;
         const int8_t *hidden = NULL;
@@ -84,7 +80,7 @@ arm_cmsis_nn_status arm_lstm_unidirectional_s8(const int8_t *input, int8_t *outp
         } else {
             (void)memset(cell, 0, (size_t)hidden_size * sizeof(*cell));
         }
-        for (t = 0; t < params->time_steps; t++) {
+        for (int32_t t = 0; t < params->time_steps; t++) {
             const int32_t at = b * next + t * step;
             int8_t *out = output + at * hidden_size;
 

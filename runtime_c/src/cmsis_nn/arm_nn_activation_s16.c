@@ -10,9 +10,8 @@ arm_cmsis_nn_status arm_nn_activation_s16(const int16_t *input, int16_t *output,
     const int32_t multiplier = left_shift < 0 ? 3 : (int32_t)(3u << left_shift);
     const int32_t right_shift = left_shift < 0 ? -left_shift : 0;
     const int32_t rounding = right_shift > 0 ? 1 << (right_shift - 1) : 0;
-    int32_t i;
 
-    for (i = 0; i < size; i++) {
+    for (int32_t i = 0; i < size; i++) {
         const int32_t x = (int32_t)((uint32_t)input[i] * (uint32_t)multiplier + (uint32_t)rounding) >> right_shift;
         const uint32_t magnitude = x > 0 ? (uint32_t)x : 0u - (uint32_t)x;
         const uint32_t at = magnitude >> step_bits;

@@ -50,13 +50,11 @@ static inline int32x4_t softmax_exp4(int32x4_t x, int32_t top, const softmax_cur
 {
     const int32_t left = nncc_max(f->shift, 0), right = nncc_min(f->shift, 0);
     int32x4_t v = vqrdmulhq_n_s32(vshlq_r_s32(vsubq_n_s32(x, top), left), f->mult);
-    uint32x4_t at;
-    int32x4_t p;
 
     v = vminq_s32(vrshlq_n_s32(vaddq_n_s32(v, right >> 31), right), vdupq_n_s32(0));
     v = vmaxq_s32(vaddq_n_s32(v, NN_Q15_MAX - NN_Q15_MIN), vdupq_n_s32(0));
-    at = vreinterpretq_u32_s32(vshrq_n_s32(v, 7));
-    p = vldrhq_gather_shifted_offset_s32(f->table, at);
+    uint32x4_t at = vreinterpretq_u32_s32(vshrq_n_s32(v, 7));
+    int32x4_t p = vldrhq_gather_shifted_offset_s32(f->table, at);
     v = vmulq_s32(vandq_s32(v, vdupq_n_s32(0x7f)), vsubq_s32(vldrhq_gather_shifted_offset_s32(f->table + 1, at), p));
     return vaddq_s32(p, vrshrq_n_s32(v, 7));
 }
@@ -140,12 +138,11 @@ arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows
                                     const cmsis_nn_softmax_lut_s16 *softmax_params, int16_t *output)
 {
     const softmax_curve form = {softmax_params->exp_lut, mult, shift};
-    int32_t row;
 
     if (softmax_params->exp_lut == NULL || softmax_params->one_by_one_lut == NULL) {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
-    for (row = 0; row < num_rows; row++) {
+    for (int32_t row = 0; row < num_rows; row++) {
         const uint32_t sum = softmax_terms(input, row_size, &form, output);
         const int32_t headroom = nncc_leading_zeros(sum);
 

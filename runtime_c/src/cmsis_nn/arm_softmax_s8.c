@@ -4,14 +4,12 @@
 void arm_softmax_s8(const int8_t *input, const int32_t num_rows, const int32_t row_size, const int32_t mult,
                     const int32_t shift, const int32_t diff_min, int8_t *output)
 {
-    int32_t row, i;
-
-    for (row = 0; row < num_rows; row++) {
+    for (int32_t row = 0; row < num_rows; row++) {
         int32_t scale, headroom;
         const int32_t top = nncc_softmax_row(input, row_size, mult, shift, diff_min, &scale, &headroom);
         const int32_t out_shift = NNCC_SOFTMAX_ACCUM_BITS + 23 - headroom;
 
-        for (i = 0; i < row_size; i++) {
+        for (int32_t i = 0; i < row_size; i++) {
             int32_t v = NN_Q7_MIN;
 
             if (input[i] - top >= diff_min) {

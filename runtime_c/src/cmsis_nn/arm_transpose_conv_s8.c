@@ -34,22 +34,21 @@ arm_cmsis_nn_status arm_transpose_conv_s8(const cmsis_nn_context *ctx, const cms
     const int32_t k_h = filter_dims->h;
     const int32_t filter_size = k_h * k_w * in_c;
     const cmsis_nn_tile stride = transpose_conv_params->stride;
-    int32_t n, oy, ox, oc;
 
     (void)ctx;
     (void)output_ctx;
     (void)bias_dims;
-    for (n = 0; n < input_dims->n; n++) {
-        for (oy = 0; oy < output_dims->h; oy++) {
+    for (int32_t n = 0; n < input_dims->n; n++) {
+        for (int32_t oy = 0; oy < output_dims->h; oy++) {
             int32_t iy0;
             const int32_t ky0 = first_tap(oy, transpose_conv_params->padding.h, stride.h, input_dims->h, &iy0);
 
-            for (ox = 0; ox < output_dims->w; ox++) {
+            for (int32_t ox = 0; ox < output_dims->w; ox++) {
                 int32_t ix0;
                 const int32_t kx0 = first_tap(ox, transpose_conv_params->padding.w, stride.w, in_w, &ix0);
                 int32_t block;
 
-                for (oc = 0; oc < out_c; oc += block) {
+                for (int32_t oc = 0; oc < out_c; oc += block) {
                     const int8_t *w[4];
                     uint32_t acc[4];
                     int32_t ky, kx, iy = iy0;

@@ -20,9 +20,8 @@ static int nncc_transpose_axes(const int32_t extent[4], const uint32_t *permutat
     int32_t stride[4];
     int32_t run = 1;
     int32_t at = 3;
-    int32_t i;
 
-    for (i = axes - 1; i >= 0; i--) {
+    for (int32_t i = axes - 1; i >= 0; i--) {
         stride[i] = run;
         run *= extent[i];
     }
@@ -30,7 +29,7 @@ static int nncc_transpose_axes(const int32_t extent[4], const uint32_t *permutat
     a[3].from = 1;
     a[3].to = 1;
     run = 1;
-    for (i = axes - 1; i >= 0; i--) {
+    for (int32_t i = axes - 1; i >= 0; i--) {
         const uint32_t from = axes == 1 ? 0u : permutation[i];
 
         if (from >= (uint32_t)axes) {
@@ -51,7 +50,7 @@ static int nncc_transpose_axes(const int32_t extent[4], const uint32_t *permutat
         }
         run *= extent[from];
     }
-    for (i = 0; i < at; i++) {
+    for (int32_t i = 0; i < at; i++) {
         a[i].size = 1;
         a[i].from = 0;
         a[i].to = 0;
@@ -67,7 +66,7 @@ arm_cmsis_nn_status arm_transpose_s8(const int8_t *input_data, int8_t *const out
     nncc_axis a[4];
     nncc_axis inner;
     nncc_short_runs runs;
-    int32_t i, n, h, w;
+    int32_t n;
 
     (void)output_dims;
     if (transpose_params->num_dims < 1 || transpose_params->num_dims > 4 ||
@@ -75,7 +74,7 @@ arm_cmsis_nn_status arm_transpose_s8(const int8_t *input_data, int8_t *const out
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     /* the innermost loop is that over neighbours of one side or the other, whichever is longer */
-    for (i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < 3; i++) {
         if (a[i].from == 1 && a[i].size > a[3].size) {
             inner = a[i];
             a[i] = a[3];
@@ -88,7 +87,7 @@ arm_cmsis_nn_status arm_transpose_s8(const int8_t *input_data, int8_t *const out
     runs.from_step = a[2].from;
     runs.to_step = a[2].to;
     for (n = 0; n < a[0].size; n++) {
-        for (h = 0; h < a[1].size; h++) {
+        for (int32_t h = 0; h < a[1].size; h++) {
             const uint8_t *from = (const uint8_t *)input_data + n * a[0].from + h * a[1].from;
             uint8_t *to = (uint8_t *)output_data + n * a[0].to + h * a[1].to;
 
@@ -96,7 +95,7 @@ arm_cmsis_nn_status arm_transpose_s8(const int8_t *input_data, int8_t *const out
                 nncc_copy_runs(&runs, to, from);
                 continue;
             }
-            for (w = 0; w < a[2].size; w++) {
+            for (int32_t w = 0; w < a[2].size; w++) {
                 if (inner.from != 1) {
                     nncc_together(to, from, inner.from, inner.size);
                 } else {

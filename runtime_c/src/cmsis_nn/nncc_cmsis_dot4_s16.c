@@ -15,9 +15,8 @@ void nncc_cmsis_dot4_s16(const int16_t *in, int32_t len, const int8_t *const w[4
         int32_t a1 = 0;
         int32_t a2 = 0;
         int32_t a3 = 0;
-        int32_t i;
 
-        for (i = 0; i < run; i++) {
+        for (int32_t i = 0; i < run; i++) {
             const int32_t x = *in++;
 
             a0 += x * *w0++;

@@ -9,9 +9,8 @@ int64_t nncc_cmsis_dot_s16(const int16_t *in, int32_t in_step, const int8_t *w, 
     while (len > 0) {
         const int32_t run = nncc_min(len, NNCC_S16_RUN);
         int32_t part = 0;
-        int32_t i;
 
-        for (i = 0; i < run; i++) {
+        for (int32_t i = 0; i < run; i++) {
             part += *in * *w;
             in += in_step;
             w += w_step;

@@ -5,7 +5,6 @@
 uint32_t nncc_cmsis_dot_s4(const int8_t *in, int32_t len, int32_t offset, const int8_t *w, int32_t at)
 {
     uint32_t sum = 0;
-    int32_t pairs;
 
     if (len > 0 && (at & 1) != 0) {
         sum += (uint32_t)((*in++ + offset) * nncc_s4(w, at));
@@ -14,7 +13,7 @@ uint32_t nncc_cmsis_dot_s4(const int8_t *in, int32_t len, int32_t offset, const 
     }
     /* Counted by itself: of a loop that takes 2 off len, GCC 12 at -Os for Helium forgets what is left. */
     w += at >> 1;
-    for (pairs = len / 2; pairs > 0; pairs--) {
+    for (int32_t pairs = len / 2; pairs > 0; pairs--) {
         const int32_t pair = *w++;
 
         sum += (uint32_t)((in[0] + offset) * (((pair & 15) ^ 8) - 8));

@@ -30,9 +30,8 @@ static inline uint32_t nncc_window_max4(const int8_t *in, int32_t rows, int32_t 
 
     for (; rows > 0; rows--) {
         const int8_t *from = in;
-        int32_t n;
 
-        for (n = cols; n > 0; n--) {
+        for (int32_t n = cols; n > 0; n--) {
             uint32_t v;
 
             memcpy(&v, from, sizeof v);

@@ -23,12 +23,11 @@ static inline int32_t nncc_softmax_row(const int8_t *in, int32_t size, int32_t m
 {
     int32_t top = in[0];
     uint32_t sum = 0;
-    int32_t i;
 
-    for (i = 1; i < size; i++) {
+    for (int32_t i = 1; i < size; i++) {
         top = nncc_max(top, in[i]);
     }
-    for (i = 0; i < size; i++) {
+    for (int32_t i = 0; i < size; i++) {
         if (in[i] - top >= diff_min) {
             sum += (uint32_t)nncc_div_pow2(nncc_softmax_term(in[i] - top, mult, shift), NNCC_SOFTMAX_ACCUM_BITS);
         }

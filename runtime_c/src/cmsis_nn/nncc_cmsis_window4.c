@@ -10,10 +10,9 @@ void nncc_cmsis_window4(const nncc_window_taps *t, int32_t c, int32_t offset, ui
     uint32_t a1 = acc[1];
     uint32_t a2 = acc[2];
     uint32_t a3 = acc[3];
-    int32_t ky, kx;
 
-    for (ky = t->rows; ky > 0; ky--) {
-        for (kx = t->cols; kx > 0; kx--) {
+    for (int32_t ky = t->rows; ky > 0; ky--) {
+        for (int32_t kx = t->cols; kx > 0; kx--) {
             a0 += (uint32_t)((in[0] + offset) * w[0]);
             a1 += (uint32_t)((in[1] + offset) * w[1]);
             a2 += (uint32_t)((in[2] + offset) * w[2]);

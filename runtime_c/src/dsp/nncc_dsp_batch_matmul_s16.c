@@ -217,7 +217,6 @@ void nncc_dsp_batch_matmul_s16(const nncc_dsp_batch_matmul16_params *p, const in
 {
     const int32_t two = p->m > 1 ? 1 : 0; /* a single row is two at the same place */
     const int16_t *right = NULL;
-    int32_t *packed;
     nncc_bmm16 f;
 
     f.words = (p->k + 1) / 2;
@@ -227,7 +226,7 @@ void nncc_dsp_batch_matmul_s16(const nncc_dsp_batch_matmul16_params *p, const in
     f.low = nncc_dsp_pair(p->act_min, p->act_min);
     f.high = nncc_dsp_pair(p->act_max, p->act_max);
     f.row = 2 * two * p->y_m;
-    packed = scratch + 2 * f.words;
+    int32_t *packed = scratch + 2 * f.words;
     for (int32_t i = 0; i < p->batch[0]; i++) {
         for (int32_t j = 0; j < p->batch[1]; j++) {
             for (int32_t l = 0; l < p->batch[2]; l++) {

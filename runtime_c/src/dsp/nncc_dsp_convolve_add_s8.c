@@ -16,11 +16,9 @@ void nncc_dsp_convolve_add_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_
     part.batches = 1;
     for (int32_t n = 0; n < p->batches; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy += part.out_h) {
-            int32_t pixels;
-
             part.out_h = p->out_h - oy < r->part ? p->out_h - oy : r->part;
             part.pad_h = p->pad_h - oy * p->stride_h;
-            pixels = part.out_h * p->out_w;
+            int32_t pixels = part.out_h * p->out_w;
             nncc_dsp_convolve_s8(&part, widen, mat, x, w, wait, scratch);
             nncc_dsp_flush(r, pixels, p->out_c, wait, other, y, t_result, t_other);
             other += pixels * r->other_pitch;

@@ -148,13 +148,12 @@ static NNCC_APART void fill_ring(const nncc_dsp_convolve_params *p, const int8_t
     for (; from < to; from++) {
         int8_t *row = ring + (from % p->ring_rows) * bytes;
         const int32_t iy = from - p->pad_h;
-        const int8_t *pixel;
 
         if (iy < 0 || iy >= p->in_h || middle <= 0) {
             memset(row, p->pad, (size_t)bytes);
             continue;
         }
-        pixel = x + iy * p->in_w * p->in_pitch;
+        const int8_t *pixel = x + iy * p->in_w * p->in_pitch;
         memset(row, p->pad, (size_t)left);
         memset(row + left + middle, p->pad, (size_t)(bytes - left - middle));
         for (int32_t at = left; at < left + middle; at += run) {

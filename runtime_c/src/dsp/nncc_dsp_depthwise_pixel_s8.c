@@ -89,7 +89,6 @@ NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pi
     for (;;) {
         const int32_t *at = a.offsets;
         int32_t s0, s1, s2, s3, u, v, low, high, even;
-        uint32_t bytes;
 
         NNCC_DSP_LOAD_BOTH(w, s0, s1);
         NNCC_DSP_LOAD_BOTH(w + 2, s2, s3);
@@ -127,7 +126,7 @@ NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pi
         }
         NNCC_PIXEL_SCALE(s0, 8);
         NNCC_PIXEL_SCALE(s2, 14);
-        bytes = nncc_dsp_limited((uint32_t)nncc_dsp_lows(s0, s2));
+        uint32_t bytes = nncc_dsp_limited((uint32_t)nncc_dsp_lows(s0, s2));
         NNCC_PIXEL_SCALE(s1, 11);
         NNCC_PIXEL_SCALE(s3, 17);
         bytes |= nncc_dsp_limited((uint32_t)nncc_dsp_lows(s1, s3)) << 8;

@@ -206,9 +206,8 @@ void nncc_dsp_softmax_s8(const nncc_dsp_softmax_params *p, const int8_t *x, cons
         const uint32_t sum =
             nncc_softmax_whole(nncc_softmax_sum(x, p->size, table + 255 - nncc_softmax_top(x, p->size), scratch));
         const int32_t room = nncc_leading_zeros(sum);
-        int32_t shift;
 
-        shift = NNCC_SOFTMAX_SUM_BITS + 23 - room;
+        int32_t shift = NNCC_SOFTMAX_SUM_BITS + 23 - room;
         if (shift < 32) {
             nncc_softmax_shares(scratch, p->size, nncc_reciprocal(sum << room), shift, y);
         } else {

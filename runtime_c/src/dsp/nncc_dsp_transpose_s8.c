@@ -61,19 +61,16 @@ void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, 
 {
     const int32_t rows = p->rows;
     const int32_t cols = p->cols;
-    int32_t n;
 
-    for (n = 0; n < p->batches; n++) {
+    for (int32_t n = 0; n < p->batches; n++) {
         int32_t down = 0; /* rows and columns that went by blocks */
         int32_t right = 0;
-        int32_t r;
-        int32_t c;
 
 #if NNCC_DSP_ASM || NNCC_DSP_ACLE
         if (rows >= 4 && cols >= 4) {
             down = rows & ~3;
             right = cols & ~3;
-            for (r = 0; r < down; r += 4) {
+            for (int32_t r = 0; r < down; r += 4) {
                 blocks4(x + r * cols, cols, right / 4, y + r, rows);
             }
         }
@@ -81,10 +78,10 @@ void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, 
         if (down == 0 && rows > cols) { /* the longer loop is inside */
             down = rows;
         }
-        for (c = right; c < cols && down > 0; c++) {
+        for (int32_t c = right; c < cols && down > 0; c++) {
             nncc_together((uint8_t *)(y + c * rows), (const uint8_t *)(x + c), cols, down);
         }
-        for (r = down; r < rows; r++) {
+        for (int32_t r = down; r < rows; r++) {
             nncc_apart((uint8_t *)(y + r), rows, (const uint8_t *)(x + r * cols), cols);
         }
         x += rows * cols;

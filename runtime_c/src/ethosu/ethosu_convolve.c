@@ -39,9 +39,8 @@ static void ethosu_run_of(const ethosu_conv *v, int64_t *sums, const uint8_t *ro
 {
     const ethosu_map *const m = &v->d->ifm;
     int32_t at = from;
-    int32_t j;
 
-    for (j = 0; j < n; j++) {
+    for (int32_t j = 0; j < n; j++) {
         const int32_t x = v->d->upscale == 0 ? at : ethosu_sample(at, v->d->see_w, m->w, v->d->upscale);
 
         if (x >= 0 && x < m->w) {
@@ -59,7 +58,6 @@ static void ethosu_row(const ethosu_conv *v, int64_t *sums, int32_t oy, int32_t 
     const int64_t step = m->brick != 0 ? 16 * (int64_t)m->bytes : m->stride_x;
     const int32_t y = ethosu_sample(oy * d->stride_h - d->top + t->y * d->dilate_h, d->see_h, m->h, d->upscale);
     const int32_t from = ox * d->stride_w - d->left + t->x * d->dilate_w;
-    int32_t j;
 
     if (y < 0) {
         return;
@@ -73,7 +71,7 @@ static void ethosu_row(const ethosu_conv *v, int64_t *sums, int32_t oy, int32_t 
         }
         return;
     }
-    for (j = 0; j < n; j++) {
+    for (int32_t j = 0; j < n; j++) {
         const int32_t x = ethosu_sample(from + j * d->stride_w, d->see_w, m->w, d->upscale);
 
         if (x >= 0) {
@@ -106,11 +104,9 @@ static void ethosu_unit(ethosu_conv *v, int32_t ou, int32_t tap, int32_t i)
     const int32_t y = tap / v->sub_w;
     const int32_t each = v->depthwise != 0 ? 1 : 8;
     ethosu_tap t = {v->sub_y + y, 0, 0, 0};
-    int32_t oz;
-    int32_t iz;
 
-    for (oz = 0; oz < v->unit; oz++) {
-        for (iz = 0; iz < each; iz++) {
+    for (int32_t oz = 0; oz < v->unit; oz++) {
+        for (int32_t iz = 0; iz < each; iz++) {
             const int32_t weight = ethosu_weights_next(&v->w);
             const int32_t o = v->from + ou + oz;
 
@@ -132,18 +128,14 @@ static void ethosu_subkernel(ethosu_conv *v, int32_t ib, int32_t block)
     const int32_t outer = d->part != 0 ? v->depth : 1;
     const int32_t inner = d->part != 0 ? 1 : v->depth;
     int32_t taps = v->sub_h * v->sub_w;
-    int32_t io;
-    int32_t ou;
-    int32_t t;
-    int32_t ii;
 
     if (d->part != 0 || v->depthwise != 0) {
         taps = (taps + unit - 1) / unit * unit;
     }
-    for (io = 0; io < outer; io += 8) {
-        for (ou = 0; ou < block; ou += v->unit) {
-            for (t = 0; t < taps; t++) {
-                for (ii = 0; ii < inner; ii += 8) {
+    for (int32_t io = 0; io < outer; io += 8) {
+        for (int32_t ou = 0; ou < block; ou += v->unit) {
+            for (int32_t t = 0; t < taps; t++) {
+                for (int32_t ii = 0; ii < inner; ii += 8) {
                     ethosu_unit(v, ou, t, ib + io + ii);
                 }
             }
@@ -157,9 +149,8 @@ static void ethosu_block(ethosu_conv *v)
     const int32_t block = ethosu_least(v->block, v->out - v->from);
     const int32_t high = d->split / d->dilate_h;
     const int32_t wide = d->split / d->dilate_w;
-    int32_t ib;
 
-    for (ib = 0; ib < v->in; ib += v->deep) {
+    for (int32_t ib = 0; ib < v->in; ib += v->deep) {
         v->depth = d->part != 0 ? ethosu_least(v->deep, v->in - ib) : v->deep;
         if (v->depthwise != 0) {
             v->depth = 8;
@@ -182,10 +173,8 @@ static void ethosu_results(ethosu_conv *v, const uint8_t *scales)
 {
     ethosu_device *const d = v->d;
     const int32_t block = ethosu_least(v->block, v->out - v->from);
-    int32_t o;
-    int32_t p;
 
-    for (o = 0; o < block; o++) {
+    for (int32_t o = 0; o < block; o++) {
         const uint8_t *const s = scales + 10 * (v->from + o);
         const uint64_t low = (uint64_t)s[0] | ((uint64_t)s[1] << 8) | ((uint64_t)s[2] << 16) | ((uint64_t)s[3] << 24);
         const int64_t bias = (int64_t)low + (int64_t)(int8_t)s[4] * 4294967296;
@@ -196,7 +185,7 @@ static void ethosu_results(ethosu_conv *v, const uint8_t *scales)
             scale = d->wide[0x24];
             shift = d->high[0x24];
         }
-        for (p = 0; p < v->places; p++) {
+        for (int32_t p = 0; p < v->places; p++) {
             const int64_t sum = ethosu_scale(d->sums[p * v->block + o] + bias, scale, shift, d->rounding);
 
             ethosu_store(d, (v->first + p) / d->ofm.w, (v->first + p) % d->ofm.w, (v->from + o) * d->active + v->core,
@@ -223,9 +212,7 @@ static void ethosu_core(ethosu_conv *v)
         v->places = ethosu_least(most, all - v->first);
         ethosu_weights_begin(&v->w, weights, d->wide[at + 1u]);
         for (v->from = 0; v->from < v->out; v->from += v->block) {
-            int32_t i;
-
-            for (i = 0; i < v->places * v->block; i++) {
+            for (int32_t i = 0; i < v->places * v->block; i++) {
                 d->sums[i] = 0;
             }
             ethosu_block(v);

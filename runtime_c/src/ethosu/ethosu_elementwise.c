@@ -71,16 +71,13 @@ void ethosu_elementwise(ethosu_device *d, uint32_t mode)
     const int32_t unary = mode == 5u || mode == 6u || mode == 7u;
     const int32_t wide = d->ifm2.is_signed != 0 || d->ifm2.bytes == 4 ? 1 : 0;
     const int32_t number = wide != 0 ? ethosu_signed(d, 0x181u) : (int32_t)ethosu_get(d, 0x181u);
-    int32_t oy;
-    int32_t ox;
-    int32_t c;
 
     if (mode > 9u) {
         d->status = ETHOSU_ERR_COMMAND;
     }
-    for (oy = 0; oy < d->ofm.h && d->status == ETHOSU_OK; oy++) {
-        for (ox = 0; ox < d->ofm.w; ox++) {
-            for (c = 0; c < d->ofm.c; c++) {
+    for (int32_t oy = 0; oy < d->ofm.h && d->status == ETHOSU_OK; oy++) {
+        for (int32_t ox = 0; ox < d->ofm.w; ox++) {
+            for (int32_t c = 0; c < d->ofm.c; c++) {
                 int64_t x = ethosu_load(d, &d->ifm, oy, ox, c);
                 int64_t y = 0;
 

@@ -7,13 +7,12 @@ static void ethosu_map_at(const ethosu_device *d, ethosu_map *m, uint32_t narrow
                           uint32_t size_bit)
 {
     const uint32_t p = ethosu_get(d, precision);
-    int32_t i;
 
     m->region = (int32_t)ethosu_get(d, narrow + 5u);
     m->tile_w0 = (int32_t)ethosu_get(d, narrow) + 1;
     m->tile_h0 = (int32_t)ethosu_get(d, narrow + 1u) + 1;
     m->tile_h1 = (int32_t)ethosu_get(d, narrow + 2u) + 1;
-    for (i = 0; i < 4; i++) {
+    for (int32_t i = 0; i < 4; i++) {
         m->base[i] = ethosu_address(d, wide + (uint32_t)i);
     }
     m->stride_x = ethosu_address(d, wide + 4u);
@@ -27,7 +26,6 @@ static void ethosu_map_at(const ethosu_device *d, ethosu_map *m, uint32_t narrow
 int64_t ethosu_place(const ethosu_map *m, int32_t y, int32_t x, int32_t c)
 {
     int32_t t = 0;
-    int64_t at;
 
     if (x >= m->tile_w0) {
         x -= m->tile_w0;
@@ -40,7 +38,7 @@ int64_t ethosu_place(const ethosu_map *m, int32_t y, int32_t x, int32_t c)
         y -= m->tile_h0;
         t = 2;
     }
-    at = m->base[t] + (int64_t)y * m->stride_y;
+    int64_t at = m->base[t] + (int64_t)y * m->stride_y;
     if (m->brick != 0) {
         return at + (int64_t)(c / 16) * m->stride_c + ((int64_t)x * 16 + c % 16) * m->bytes;
     }
@@ -71,13 +69,12 @@ void ethosu_store(ethosu_device *d, int32_t y, int32_t x, int32_t c, int32_t v)
 {
     const ethosu_map *const m = &d->ofm;
     const int64_t at = ethosu_place(m, y, x, c);
-    int32_t i;
 
     if (ethosu_bytes(d, m->region, at, m->bytes) == NULL || d->region[m->region].write == NULL) {
         d->status = ETHOSU_ERR_ADDRESS;
         return;
     }
-    for (i = 0; i < m->bytes; i++) {
+    for (int32_t i = 0; i < m->bytes; i++) {
         d->region[m->region].write[at + i] = (uint8_t)((uint32_t)v >> (8 * i));
     }
 }

@@ -6,14 +6,12 @@
 static int64_t ethosu_pooled(ethosu_device *d, int32_t oy, int32_t ox, int32_t c, uint32_t mode, int64_t *n)
 {
     int64_t v = 0;
-    int32_t ky;
-    int32_t kx;
 
     *n = 0;
-    for (ky = 0; ky < d->kernel_h; ky++) {
+    for (int32_t ky = 0; ky < d->kernel_h; ky++) {
         const int32_t y = ethosu_sample(oy * d->stride_h - d->top + ky * d->dilate_h, d->see_h, d->ifm.h, d->upscale);
 
-        for (kx = 0; y >= 0 && kx < d->kernel_w; kx++) {
+        for (int32_t kx = 0; y >= 0 && kx < d->kernel_w; kx++) {
             const int32_t x =
                 ethosu_sample(ox * d->stride_w - d->left + kx * d->dilate_w, d->see_w, d->ifm.w, d->upscale);
 
@@ -35,9 +33,8 @@ static int64_t ethosu_pooled(ethosu_device *d, int32_t oy, int32_t ox, int32_t c
 static int64_t ethosu_reduced(ethosu_device *d, int32_t y, int32_t x)
 {
     int64_t v = 0;
-    int32_t c;
 
-    for (c = 0; c < d->ifm.c; c++) {
+    for (int32_t c = 0; c < d->ifm.c; c++) {
         v += ethosu_load(d, &d->ifm, y, x, c);
     }
     return v;
@@ -45,16 +42,12 @@ static int64_t ethosu_reduced(ethosu_device *d, int32_t y, int32_t x)
 
 void ethosu_pool(ethosu_device *d, uint32_t mode)
 {
-    int32_t y;
-    int32_t x;
-    int32_t c;
-
     if (mode > (uint32_t)ETHOSU_REDUCE_SUM) {
         d->status = ETHOSU_ERR_COMMAND;
     }
-    for (y = 0; y < d->ofm.h && d->status == ETHOSU_OK; y++) {
-        for (x = 0; x < d->ofm.w; x++) {
-            for (c = 0; c < d->ofm.c; c++) {
+    for (int32_t y = 0; y < d->ofm.h && d->status == ETHOSU_OK; y++) {
+        for (int32_t x = 0; x < d->ofm.w; x++) {
+            for (int32_t c = 0; c < d->ofm.c; c++) {
                 int64_t n = 1;
                 int64_t v;
 

@@ -77,21 +77,20 @@ ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const et
                          uint32_t out_count)
 {
     ethosu_device *const d = &ethosu_npu;
-    uint32_t i;
 
     (void)memset(d, 0, sizeof(*d));
     if (region_count > (uint32_t)ETHOSU_REGIONS) {
         return ETHOSU_ERR_ADDRESS;
     }
     (void)memcpy(d->region, regions, region_count * sizeof(regions[0]));
-    for (i = 0; i < in_count; i++) {
+    for (uint32_t i = 0; i < in_count; i++) {
         if (ethosu_inside(d, in[i].region, in[i].at, in[i].bytes, 1) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }
         (void)memcpy(d->region[in[i].region].write + in[i].at, in[i].data, in[i].bytes);
     }
     ethosu_actions(d, actions, action_bytes / 4u);
-    for (i = 0; i < out_count; i++) {
+    for (uint32_t i = 0; i < out_count; i++) {
         if (ethosu_inside(d, out[i].region, out[i].at, out[i].bytes, 0) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }

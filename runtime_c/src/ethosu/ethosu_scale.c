@@ -21,14 +21,12 @@ enum
 /* A number of 96 bits in two words, plus another one, to the right; at most what fits. */
 static uint64_t ethosu_shifted(uint64_t high, uint64_t low, uint64_t plus, uint32_t by)
 {
-    uint64_t r;
-
     low += plus;
     high += low < plus ? 1u : 0u;
     if ((high >> by) != 0u) {
         return (uint64_t)INT64_MAX;
     }
-    r = by == 0u ? low : ((low >> by) | (high << (64u - by)));
+    uint64_t r = by == 0u ? low : ((low >> by) | (high << (64u - by)));
     return r > (uint64_t)INT64_MAX ? (uint64_t)INT64_MAX : r;
 }
 
@@ -44,12 +42,11 @@ int64_t ethosu_scale(int64_t v, uint32_t scale, uint32_t shift, int32_t rounding
     const uint64_t h = (m >> 32) * scale + (l >> 32);
     const uint32_t first = rounding == ETHOSU_TWICE && shift > 31u ? 31u : shift;
     uint64_t half = first == 0u || rounding == ETHOSU_TOWARDS_ZERO ? 0u : (uint64_t)1 << (first - 1u);
-    int64_t r;
 
     if (v < 0 && half != 0u) {
         half--; /* halves go up */
     }
-    r = ethosu_with_sign(v, ethosu_shifted(h >> 32, (h << 32) | (l & 0xFFFFFFFFu), half, first));
+    int64_t r = ethosu_with_sign(v, ethosu_shifted(h >> 32, (h << 32) | (l & 0xFFFFFFFFu), half, first));
     if (first != shift) { /* halves go away from zero */
         half = (uint64_t)1 << (shift - 32u);
         r = ethosu_with_sign(r, ((r < 0 ? (uint64_t)0 - (uint64_t)r : (uint64_t)r) + half) >> (shift - 31u));

@@ -14,9 +14,8 @@ enum
 static int32_t ethosu_take(ethosu_weights *w, int32_t n)
 {
     int32_t v = 0;
-    int32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         if ((w->pos >> 3) >= w->bytes) {
             w->failed = 1;
             return 0;
@@ -37,13 +36,11 @@ void ethosu_weights_begin(ethosu_weights *w, const uint8_t *data, uint32_t bytes
 
 static void ethosu_palette(ethosu_weights *w)
 {
-    int32_t i;
-
     w->direct = ethosu_take(w, 5);
     w->entries = ethosu_take(w, 5);
     w->entries += w->entries > 0 ? 1 : 0;
     w->width = ethosu_take(w, 3) + 2;
-    for (i = 0; i < w->entries; i++) {
+    for (int32_t i = 0; i < w->entries; i++) {
         w->palette[i] = ethosu_take(w, w->width);
     }
 }
@@ -66,7 +63,6 @@ static int32_t ethosu_plain_bits(const ethosu_weights *w)
 static void ethosu_slice(ethosu_weights *w)
 {
     int32_t zero_div = ethosu_take(w, 3);
-    int32_t fresh;
 
     while (zero_div == ETHOSU_END && w->failed == 0) {
         w->pos = (w->pos + 7u) & ~7u;
@@ -76,7 +72,7 @@ static void ethosu_slice(ethosu_weights *w)
     w->left = ethosu_take(w, 15) + 1;
     w->div = ethosu_take(w, 3);
     w->trunc = ethosu_take(w, 1);
-    fresh = ethosu_take(w, 1);
+    int32_t fresh = ethosu_take(w, 1);
     if ((w->first != 0 && fresh == 0) || zero_div == 4 || zero_div == 5 || w->div == 6) {
         w->failed = 1;
         return;
@@ -109,13 +105,12 @@ static void ethosu_slice(ethosu_weights *w)
 static void ethosu_prefixes(ethosu_weights *w, int32_t low)
 {
     int32_t more = 0;
-    int32_t i;
 
-    for (i = 0; i < w->symbols; i++) {
+    for (int32_t i = 0; i < w->symbols; i++) {
         more += (low >> i) & 1;
     }
     more = ethosu_take(w, more);
-    for (i = 0; i < w->symbols; i++) {
+    for (int32_t i = 0; i < w->symbols; i++) {
         int32_t code = 0;
 
         if (((low >> i) & 1) != 0) {
@@ -134,9 +129,7 @@ static void ethosu_prefixes(ethosu_weights *w, int32_t low)
 
 static void ethosu_zero_prefixes(ethosu_weights *w, int32_t ones, int32_t n)
 {
-    int32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         if (((ones >> i) & 1) != 0) {
             w->zero_carry++;
         } else {
@@ -151,13 +144,11 @@ static void ethosu_zero_prefixes(ethosu_weights *w, int32_t ones, int32_t n)
 /* The remainders of the chunk before. */
 static void ethosu_remainders(ethosu_weights *w, const int32_t *q, int32_t n, const int32_t *zero_q, int32_t zero_n)
 {
-    int32_t i;
-
-    for (i = 0; i < n && w->to < w->count; i++) {
+    for (int32_t i = 0; i < n && w->to < w->count; i++) {
         w->ring[w->to & 63] = (q[i] << w->div) + ethosu_take(w, w->div);
         w->to++;
     }
-    for (i = 0; i < zero_n && w->zero_to < w->zero_count; i++) {
+    for (int32_t i = 0; i < zero_n && w->zero_to < w->zero_count; i++) {
         w->zero_ring[w->zero_to & 63] = (zero_q[i] << w->zero_div) + ethosu_take(w, w->zero_div);
         w->zero_to++;
     }
@@ -214,8 +205,6 @@ static int32_t ethosu_ready(ethosu_weights *w, int32_t weight)
 
 int32_t ethosu_weights_next(ethosu_weights *w)
 {
-    int32_t v;
-
     while (w->run == 0 && w->failed == 0 && (w->lead != 0 || w->left == 0)) {
         if (w->lead == 0) {
             ethosu_drain(w);
@@ -235,7 +224,7 @@ int32_t ethosu_weights_next(ethosu_weights *w)
     if (ethosu_ready(w, 1) == 0) {
         return 0;
     }
-    v = w->ring[w->from & 63];
+    int32_t v = w->ring[w->from & 63];
     w->from++;
     w->left--;
     v = v < w->entries ? w->palette[v] : v - w->entries + w->direct;

@@ -93,9 +93,8 @@ static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t
 #elif NNCC_SUM == NNCC_SUM_FINE
     const int32_t b_mult = p->b_mult, mult = p->mult;
 #endif
-    int32_t n;
 
-    for (n = count >> 2; n > 0; n--) {
+    for (int32_t n = count >> 2; n > 0; n--) {
         int32x4_t u = vldrbq_s32(x), v = vldrbq_s32(y);
 
         NNCC_SUM_FOUR(u, v);
@@ -129,9 +128,7 @@ static inline int32_t nncc_sum_of(const nncc_helium_add_linear_params *p, int32_
 static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out,
                             int32_t count)
 {
-    int32_t i;
-
-    for (i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count; i++) {
         int32_t v = nncc_sum_of(p, x[i], y[i]);
 
         v = v > p->act_max ? p->act_max : v;

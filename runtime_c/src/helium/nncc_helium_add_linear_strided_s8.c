@@ -4,9 +4,7 @@
 void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn,
                                        const int8_t *x, const int8_t *y, int8_t *out)
 {
-    int32_t r;
-
-    for (r = 0; r < p->rows; r++) {
+    for (int32_t r = 0; r < p->rows; r++) {
         fn(&p->sum, x, y, out, p->n);
         x += p->x_pitch;
         y += p->y_pitch;

@@ -7,15 +7,12 @@
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     int32_t count = w->runs * w->length;
-    int32_t c;
-    int32_t r;
-    int32_t i;
 
-    for (c = 0; c < p->channels; c++) {
+    for (int32_t c = 0; c < p->channels; c++) {
         int32_t sum = 0;
 
-        for (r = 0; r < w->runs; r++) {
-            for (i = 0; i < w->length; i++) {
+        for (int32_t r = 0; r < w->runs; r++) {
+            for (int32_t i = 0; i < w->length; i++) {
                 sum += w->x[r * w->step + i * p->in_pitch + c];
             }
         }

@@ -55,26 +55,23 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 {
     int32_t count = w->runs * w->length;
     int32_t scale = (int32_t)((0x80000000u + (uint32_t)count - 1u) / (uint32_t)count);
-    int32_t c;
-    int32_t r;
-    int32_t i;
 
     if (count == 1) { /* 2^31 is no int32_t; and (v + 0) * (2^31 - 1) / 2^31 would be less than v */
-        for (c = 0; c < p->channels; c++) {
+        for (int32_t c = 0; c < p->channels; c++) {
             int32_t v = w->x[c] > p->act_max ? p->act_max : w->x[c];
 
             y[c] = (int8_t)(v < p->act_min ? p->act_min : v);
         }
         return;
     }
-    for (c = 0; c < p->channels; c += NNCC_LANES) {
+    for (int32_t c = 0; c < p->channels; c += NNCC_LANES) {
         int32_t lanes = p->channels - c < NNCC_LANES ? p->channels - c : NNCC_LANES;
         int32_t sum[NNCC_LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
 
-        for (r = 0; r < w->runs; r++) {
+        for (int32_t r = 0; r < w->runs; r++) {
             const int8_t *x = w->x + r * w->step + c;
 
-            for (i = w->length; i > 0; i -= NNCC_POOL_CHUNK) {
+            for (int32_t i = w->length; i > 0; i -= NNCC_POOL_CHUNK) {
                 int32_t n = i < NNCC_POOL_CHUNK ? i : NNCC_POOL_CHUNK;
 
                 nncc_pool_add(sum, x, p->in_pitch, lanes, n);

@@ -128,19 +128,17 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
     const uint16_t mult = (uint16_t)(((0x10000u << log) + (uint32_t)count - 1u) / (uint32_t)count);
     const uint16_t start = (uint16_t)((count >> 1) - one + 128 * count);
     const int32_t step = single != 0 ? 0 : w->step;
-    int32_t c;
 
-    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+    for (int32_t c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
         const mve_pred16_t lanes = vctp8q((uint32_t)(p->channels - c));
         int16x8_t even = vdupq_n_s16((int16_t)start), odd = even;
         uint8x16_t mean;
         int8x16_t v;
-        int32_t r, i;
 
-        for (r = 0; r < w->runs + single; r++) {
+        for (int32_t r = 0; r < w->runs + single; r++) {
             const int8_t *x = w->x + r * step + c;
 
-            for (i = w->length; i > 0; i--) {
+            for (int32_t i = w->length; i > 0; i--) {
                 v = vldrbq_z_s8(x, lanes);
                 even = vaddq_s16(even, vmovlbq_s8(v));
                 odd = vaddq_s16(odd, vmovltq_s8(v));

@@ -9,7 +9,6 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
 {
     const int32_t rest = n & (NNCC_HELIUM_BYTES - 1);
     int32_t sum = 0;
-    int32_t i;
 
     if (rest != 0) {
         memset(to + n / NNCC_HELIUM_BYTES * next, 0, NNCC_HELIUM_BYTES);
@@ -67,7 +66,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     }
 #elif NNCC_HELIUM_MVE
     if (stride == 1) {
-        for (i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
+        for (int32_t i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
             const int8x16_t v = vldrbq_s8(x);
 
             x += NNCC_HELIUM_BYTES;
@@ -88,7 +87,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
         const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)stride);
         const int32_t half = 8 * stride;
 
-        for (i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
+        for (int32_t i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
             const int16x8_t u = vldrbq_gather_offset_s16(x, at), v = vldrbq_gather_offset_s16(x + half, at);
 
             sum = vaddvaq_s16(sum, u);
@@ -98,7 +97,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
             x += 2 * half;
             to += next;
         }
-        for (i = rest; i > 0; i -= 8) {
+        for (int32_t i = rest; i > 0; i -= 8) {
             const mve_pred16_t part = vctp16q((uint32_t)i);
             const int16x8_t v = vldrbq_gather_offset_z_s16(x, at, part);
 
@@ -110,7 +109,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
         return sum;
     }
 #endif
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         const int8_t v = x[i * stride];
 
         to[i / NNCC_HELIUM_BYTES * next + i % NNCC_HELIUM_BYTES] = v;

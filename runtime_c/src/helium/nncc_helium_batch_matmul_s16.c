@@ -177,12 +177,11 @@ static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *x0, const int16
     for (int32_t i = 0; i < 4 * f->pairs; i++) {
         const int16_t *const x = i % 2 == 0 ? x0 : x1, *const v = w + i / 2 * (f->w_step / 2);
         int64_t sum = 0;
-        int32_t r;
 
         for (int32_t k = 0; k < f->k; k++) {
             sum += x[k] * v[k];
         }
-        r = (int32_t)((sum * f->mult) >> 32);
+        int32_t r = (int32_t)((sum * f->mult) >> 32);
         r = (r + (1 << (-f->shift - 1))) >> -f->shift;
         nncc_result16(r, f->lo, f->hi, f->y + f->at[i % 4] + i / 4 * f->w_off);
     }

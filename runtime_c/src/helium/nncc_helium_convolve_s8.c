@@ -38,7 +38,6 @@ static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band
     const int8_t *from = b->row + column * p->in_pitch;
     nncc_pieces rows;
     nncc_pieces inner = *a;
-    int32_t k;
 
     rows.n = a->n;
     rows.from_step = p->dilation_h * p->in_w * p->in_pitch;
@@ -49,7 +48,7 @@ static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band
         inner = rows;
         rows = *a;
     }
-    for (k = rows.count; k > 0; k--) {
+    for (int32_t k = rows.count; k > 0; k--) {
         nncc_helium_gather(to, from, &inner);
         from += rows.from_step;
         to += rows.to_step;
@@ -80,11 +79,10 @@ static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_
     int32_t c = b->channels;
     int32_t height = p->kernel_w * c;
     nncc_pieces a;
-    int32_t i;
 
     a.from_step = p->stride_w * p->in_pitch;
     a.to_step = p->mac.step;
-    for (i = 0; i < n; i += a.count) {
+    for (int32_t i = 0; i < n; i += a.count) {
         int32_t at = left + i * p->stride_w;
         nncc_helium_range x = nncc_helium_inside(at, p->kernel_w, p->dilation_w, p->in_w);
 
@@ -212,9 +210,8 @@ static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, 
 {
     int8_t *done = y;
     int32_t held = 0;
-    int32_t oy;
 
-    for (oy = 0; oy < p->out_h; oy++) {
+    for (int32_t oy = 0; oy < p->out_h; oy++) {
         int32_t top = oy * p->stride_h - p->pad_top;
         int32_t ox = 0;
 
@@ -246,13 +243,11 @@ static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a
 {
     const int32_t pitch = a->r == NULL ? p->mac.pitch : a->r->pitch;
     nncc_band b;
-    int32_t g;
-    int32_t n;
 
     b.channels = p->depth;
     b.spread = (p->kernel_w - 1) * p->dilation_w;
-    for (g = 0; g < p->groups; g++) {
-        for (n = 0; n < p->batch; n++) {
+    for (int32_t g = 0; g < p->groups; g++) {
+        for (int32_t n = 0; n < p->batch; n++) {
             nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
                             y + n * p->out_h * p->out_w * pitch + g * p->group_step, dot);
         }

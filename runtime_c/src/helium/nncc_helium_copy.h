@@ -145,9 +145,8 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
     }
     nncc_copy_runs(&r, to, from);
 #else
-    int32_t i;
 
-    for (i = 0; i < a->count; i++) {
+    for (int32_t i = 0; i < a->count; i++) {
         memcpy(to + i * a->to_step, from + i * a->from_step, (size_t)a->n);
     }
 #endif

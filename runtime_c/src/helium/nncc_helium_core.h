@@ -104,12 +104,11 @@ static inline int8_t nncc_upper_s8(int32_t acc, int32_t scale, int32_t bias, int
                                    int32_t offset)
 {
     int32_t a = (int32_t)((uint32_t)acc * (uint32_t)scale + (uint32_t)bias);
-    int64_t v;
 
     if (a < 0) {
         a = (int32_t)((uint32_t)a + (uint32_t)below);
     }
-    v = ((int64_t)a * mult + (((int64_t)offset + 65536) * 2 + 1) * ((int64_t)1 << 30)) >> 48;
+    int64_t v = ((int64_t)a * mult + (((int64_t)offset + 65536) * 2 + 1) * ((int64_t)1 << 30)) >> 48;
     return (int8_t)(v < -128 ? -128 : (v > 127 ? 127 : v));
 }
 

@@ -223,9 +223,8 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
     const int8_t *x1 = a->row[0], *x2 = a->row[1], *x3 = a->row[2];
     const int32_t s1 = a->step[0], s2 = a->step[1], s3 = a->step[2];
     int8_t *kept = a->kept;
-    int32_t n;
 
-    for (n = a->n; n > 0; n--) {
+    for (int32_t n = a->n; n > 0; n--) {
         int8x16x4_t v;
 
         v.val[0] = vldrbq_s8(kept);
@@ -379,9 +378,7 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
 
 static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
 {
-    int32_t c;
-
-    for (c = 0; c < f->lanes; c += 4) {
+    for (int32_t c = 0; c < f->lanes; c += 4) {
         nncc_patch_four(f, f->columns + 4 * c, records, patch, f->lanes - c, f->end + 4 * c, f->y + c);
         records += NNCC_PATCH_RECORD;
     }
@@ -391,17 +388,13 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
 
 static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
 {
-    int32_t c;
-    int32_t i;
-    int32_t r;
-
-    for (c = 0; c < a->lanes; c++) {
-        for (i = 0; i < a->n; i++) {
+    for (int32_t c = 0; c < a->lanes; c++) {
+        for (int32_t i = 0; i < a->n; i++) {
             int8_t *word = to + i * NNCC_COLUMN_BYTES + 4 * c;
             int8_t *kept = a->kept + i * NNCC_COLUMN_CHANNELS + c;
 
             word[0] = *kept;
-            for (r = 0; r < 3; r++) {
+            for (int32_t r = 0; r < 3; r++) {
                 word[r + 1] = a->row[r][i * a->step[r] + c];
             }
             *kept = word[2];
@@ -415,15 +408,13 @@ static inline void nncc_patch_row(const nncc_patches *f, const int8_t *x, const 
     const int8_t *w = record + NNCC_PATCH_HEAD + NNCC_HELIUM_BYTES * (c % 4);
     const int32_t n = (int32_t)(f->end - f->columns) / NNCC_COLUMN_BYTES + f->odd;
     int32_t head[NNCC_PATCH_HEAD / 4];
-    int32_t i;
-    int32_t t;
 
     memcpy(head, record, sizeof head);
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         int8_t *y = &f->y[i * f->pitch + r * f->line + c];
         int32_t acc = 0;
 
-        for (t = 0; t < 9; t++) {
+        for (int32_t t = 0; t < 9; t++) {
             acc += x[(i + t / 3) * NNCC_COLUMN_BYTES + t % 3 + r] * w[t / 3 * 4 + t % 3];
         }
 #if NNCC_3X3_UPPER
@@ -437,10 +428,8 @@ static inline void nncc_patch_row(const nncc_patches *f, const int8_t *x, const 
 
 static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
 {
-    int32_t c;
-
     (void)patch;
-    for (c = 0; c < f->lanes; c++) {
+    for (int32_t c = 0; c < f->lanes; c++) {
         nncc_patch_row(f, f->columns + 4 * c, records + c / 4 * NNCC_PATCH_RECORD, c, 1);
         nncc_patch_row(f, f->columns + 4 * c, records + c / 4 * NNCC_PATCH_RECORD, c, 0);
     }
@@ -467,7 +456,6 @@ static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, 
     const int32_t channels = p->in_c;
     const int32_t line = p->in_w * channels;
     const int8_t *row = image + iy * line;
-    int32_t r;
 
     a->kept = s->kept;
     if (iy >= 0 && iy + 3 <= p->in_h) { /* all of them are inside */
@@ -477,7 +465,7 @@ static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, 
         a->step[0] = a->step[1] = a->step[2] = channels;
         return;
     }
-    for (r = 0; r < 3; r++, iy++) {
+    for (int32_t r = 0; r < 3; r++, iy++) {
         a->step[r] = iy >= 0 && iy < p->in_h ? channels : 0;
         a->row[r] = a->step[r] != 0 ? row + r * line : s->outside;
     }
@@ -506,9 +494,7 @@ static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, c
     }
     nncc_write_columns(a, to + (from - first) * NNCC_COLUMN_BYTES);
     if (end < right) {
-        int32_t r;
-
-        for (r = 0; r < 3; r++) {
+        for (int32_t r = 0; r < 3; r++) {
             a->row[r] += a->n * a->step[r];
         }
         a->kept += a->n * NNCC_COLUMN_CHANNELS;
@@ -520,21 +506,19 @@ static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, n
                                     nncc_columns *a, const int8_t *image, const int8_t *packed, int8_t *y)
 {
     int32_t line = p->out_w * f->pitch;
-    int32_t oy;
-    int32_t ox;
 
     nncc_helium_fill(s->kept, p->in_zero, p->in_w * NNCC_COLUMN_CHANNELS);
     s->fresh = 1;
     if (p->pad_top == 0) { /* the first row is kept before there are columns with it */
         nncc_patch_window(p, s, a, image, -1);
-        for (ox = p->pad_left; ox < p->pad_left + s->inside; ox += s->span) {
+        for (int32_t ox = p->pad_left; ox < p->pad_left + s->inside; ox += s->span) {
             nncc_patch_bring(p, s, a, ox, ox + s->span, s->columns);
         }
     }
-    for (oy = 0; oy < p->out_h; oy += 2) {
+    for (int32_t oy = 0; oy < p->out_h; oy += 2) {
         nncc_patch_window(p, s, a, image, oy + 1 - p->pad_top);
         f->line = oy + 1 < p->out_h ? line : 0;
-        for (ox = 0; ox < p->out_w; ox += s->span) {
+        for (int32_t ox = 0; ox < p->out_w; ox += s->span) {
             const int32_t n = p->out_w - ox < s->span ? p->out_w - ox : s->span;
             const int32_t have = ox > 0 ? 2 : 0; /* columns that the span before has left */
 
@@ -561,8 +545,6 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
     nncc_patch_scratch s;
     nncc_patches f;
     nncc_columns a;
-    int32_t first;
-    int32_t n;
 
     s.inside = p->out_w + 2 - p->pad_left < p->in_w ? p->out_w + 2 - p->pad_left : p->in_w;
     s.span = p->out_w < NNCC_PATCH_SPAN ? p->out_w + p->out_w % 2 : NNCC_PATCH_SPAN;
@@ -577,9 +559,9 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
     memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
-    for (first = 0; first < channels; first += NNCC_COLUMN_CHANNELS) {
+    for (int32_t first = 0; first < channels; first += NNCC_COLUMN_CHANNELS) {
         a.lanes = channels - first < NNCC_COLUMN_CHANNELS ? channels - first : NNCC_COLUMN_CHANNELS;
-        for (n = 0; n < p->batch; n++) {
+        for (int32_t n = 0; n < p->batch; n++) {
             nncc_patch_image(p, &s, &f, &a, x + n * p->in_h * p->in_w * channels + first, packed,
                              y + n * p->out_h * p->out_w * channels + first);
         }

@@ -166,9 +166,8 @@ NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t 
     const int32_t pitch = f->pitch, a = f->step[0], b = f->step[1], c = f->step[2];
     const int8_t *volatile const weights = record + NNCC_DW16_BIAS;
     const int8_t *x0 = f->row[0], *x1 = f->row[1], *x2 = f->row[2];
-    int32_t n;
 
-    for (n = f->pixels; n > 0; n--) {
+    for (int32_t n = f->pixels; n > 0; n--) {
         const int8_t *const w = weights;
         int16x8_t even, odd;
         int32x4_t s0, s1, s2, s3;
@@ -211,17 +210,14 @@ NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t 
 static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *to)
 {
     int32_t head[NNCC_DW16_HEAD / 4];
-    int32_t i;
-    int32_t c;
-    int32_t t;
 
     memcpy(head, record, sizeof head);
-    for (i = 0; i < f->pixels; i++) {
-        for (c = 0; c < f->lanes; c++) {
+    for (int32_t i = 0; i < f->pixels; i++) {
+        for (int32_t c = 0; c < f->lanes; c++) {
             const int32_t at = c / 4 + c % 4 / 2 * 4 + c % 2 * 8;
             int32_t acc = 0;
 
-            for (t = 0; t < 9; t++) {
+            for (int32_t t = 0; t < 9; t++) {
                 const int8_t *x = f->row[t / 3] + (i * NNCC_DW_STRIDE + t % 3) * f->step[t / 3];
 
                 acc += x[c] * record[NNCC_DW16_HEAD + NNCC_HELIUM_BYTES * t + c];
@@ -253,10 +249,8 @@ typedef struct
 static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f,
                                  const int8_t *const *x, const int32_t *step, int32_t from, int32_t to, int8_t *y)
 {
-    int32_t r;
-
     f->pixels = 1;
-    for (r = 0; r < 3; r++) {
+    for (int32_t r = 0; r < 3; r++) {
         f->row[r] = b->window + 3 * NNCC_HELIUM_BYTES * r;
         f->step[r] = NNCC_HELIUM_BYTES;
     }
@@ -266,7 +260,7 @@ static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, cons
         const int32_t end = ix + 3 <= p->in_w ? 3 : (p->in_w - ix > first ? p->in_w - ix : first);
         int8_t *w = b->window;
 
-        for (r = 0; r < 3; r++) {
+        for (int32_t r = 0; r < 3; r++) {
             const nncc_pieces in = {f->lanes, step[r], NNCC_HELIUM_BYTES, end - first};
 
             nncc_helium_fill(w, p->in_zero, NNCC_HELIUM_BYTES * first);
@@ -291,9 +285,8 @@ static inline void nncc_dw_line(const nncc_helium_depthwise_3x3_params *p, nncc_
     const int8_t *x[3];
     int32_t step[3];
     int32_t done = 0;
-    int32_t r;
 
-    for (r = 0; r < 3; r++) {
+    for (int32_t r = 0; r < 3; r++) {
         const int32_t inside = iy + r >= 0 && iy + r < p->in_h;
 
         step[r] = inside ? channels : 0;
@@ -303,7 +296,7 @@ static inline void nncc_dw_line(const nncc_helium_depthwise_3x3_params *p, nncc_
         nncc_dw_sides(p, b, f, x, step, 0, b->left, y);
         nncc_dw_sides(p, b, f, x, step, end > b->left ? end : b->left, p->out_w, y);
         if (end > b->left) {
-            for (r = 0; r < 3; r++) {
+            for (int32_t r = 0; r < 3; r++) {
                 f->row[r] = x[r] + first * step[r];
                 f->step[r] = step[r];
             }
@@ -313,7 +306,7 @@ static inline void nncc_dw_line(const nncc_helium_depthwise_3x3_params *p, nncc_
         if (done == last) {
             return;
         }
-        for (r = 0; r < 3; r++) { /* on by a block, the last one over some channels of the one before */
+        for (int32_t r = 0; r < 3; r++) { /* on by a block, the last one over some channels of the one before */
             x[r] += step[r] == 0 ? 0 : (last - done < NNCC_HELIUM_BYTES ? last - done : NNCC_HELIUM_BYTES);
         }
         y += last - done < NNCC_HELIUM_BYTES ? last - done : NNCC_HELIUM_BYTES;
@@ -327,9 +320,6 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
 {
     nncc_dw_block16 b;
     nncc_dw_pixels f;
-    int32_t tail;
-    int32_t n;
-    int32_t oy;
 
     b.outside = scratch;
     b.window = scratch + NNCC_HELIUM_BYTES;
@@ -345,9 +335,9 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
     memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
-    tail = f.lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b.end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
-    for (n = 0; n < p->batch; n++) {
-        for (oy = 0; oy < p->out_h; oy++) {
+    int32_t tail = f.lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b.end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
             b.packed = packed;
             nncc_dw_line(p, &b, &f, x, oy * p->stride_h - p->pad_top, n + 1 == p->batch ? tail : 0, y);
             y += p->out_w * p->in_c;

@@ -136,9 +136,7 @@ static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const 
 
     for (int32_t b = t->blocks; b > 0; b--) {
         uint16x8_t at = vdupq_n_u16(0);
-        const int8_t *head;
         int32x4_t even, odd;
-        int16x8_t out;
 
         if (places != 0) {
             int32_t place;
@@ -148,7 +146,7 @@ static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const 
             x = from + place;
             w += NNCC_RECORD_PLACES;
         }
-        head = w;
+        const int8_t *head = w;
         even = nncc_words(head);
         odd = nncc_words(head + 16);
         w += t->first;
@@ -161,7 +159,7 @@ static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const 
         }
         even = vrshlq_s32(vqdmulhq_s32(even, nncc_words(head + 32)), nncc_words(head + 64));
         odd = vrshlq_s32(vqdmulhq_s32(odd, nncc_words(head + 48)), nncc_words(head + 80));
-        out = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
+        int16x8_t out = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
         out = vminq_s16(vmaxq_s16(out, lo), hi);
         if (places != 0) {
             vstrhq_p_s16((int16_t *)(void *)y, out, lanes);

@@ -28,12 +28,9 @@ typedef struct
 
 static inline void nncc_dw_each(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
 {
-    int32_t k;
-    int32_t i;
-
     for (; rows > 0; rows--) {
-        for (i = 0; i < c->n; i++) {
-            for (k = 0; k < c->lanes; k++) {
+        for (int32_t i = 0; i < c->n; i++) {
+            for (int32_t k = 0; k < c->lanes; k++) {
                 to[k * c->plane + i * c->pitch] = x->x[i * x->step + k];
             }
         }
@@ -180,14 +177,12 @@ static inline void nncc_dw_rows(const nncc_dw_part *a, nncc_dw_columns *c, int32
     const nncc_helium_depthwise_params *p = a->p;
     const int32_t step = p->dilation_w * p->in_c;
     int32_t iy = a->first;
-    int32_t left;
 
-    for (left = a->rows; left > 0; left -= NNCC_DW_ROWS) {
+    for (int32_t left = a->rows; left > 0; left -= NNCC_DW_ROWS) {
         nncc_dw_row row[NNCC_DW_ROWS];
         const int32_t n = left < NNCC_DW_ROWS ? left : NNCC_DW_ROWS;
-        int32_t r;
 
-        for (r = 0; r < n; r++) {
+        for (int32_t r = 0; r < n; r++) {
             const int32_t inside = iy >= 0 && iy < p->in_h;
 
             row[r].x = inside ? a->image + (iy * p->in_w + from) * p->in_c : a->outside;
@@ -211,9 +206,8 @@ static inline void nncc_dw_bring(const nncc_dw_part *a, nncc_dw_columns *c)
     const int32_t left = p->pad_left - a->ox * p->stride_w; /* column of the part that is the image's first one */
     const int32_t need = (a->count - 1) * p->stride_w + (p->kernel_w - 1) * apart + 1;
     const int32_t end = left + p->in_w < need ? left + p->in_w : need;
-    int32_t k;
 
-    for (k = 0; k < apart; k++) {
+    for (int32_t k = 0; k < apart; k++) {
         const int32_t skip = k < left ? (left - k + apart - 1) / apart : 0;
         const int32_t from = k + skip * apart;
 
@@ -230,10 +224,8 @@ static inline void nncc_dw_outputs(const nncc_dw_part *a, nncc_helium_windows *f
 {
     const nncc_helium_depthwise_params *p = a->p;
     const int32_t times = p->multiplier;
-    int32_t k;
-    int32_t c;
 
-    for (k = 0; k < p->phases_w && k < a->count; k++) {
+    for (int32_t k = 0; k < p->phases_w && k < a->count; k++) {
         const int32_t column = k * p->stride_w;
         const int32_t n = (a->count - k + p->phases_w - 1) / p->phases_w;
         const int8_t *x = a->scratch + (column % p->dilation_w * p->width + column / p->dilation_w) * p->pitch;
@@ -249,7 +241,7 @@ static inline void nncc_dw_outputs(const nncc_dw_part *a, nncc_helium_windows *f
             f->channels = lanes;
             windows(f);
         } else {
-            for (c = 0; c < lanes; c++) {
+            for (int32_t c = 0; c < lanes; c++) {
                 f->x = x + c * p->plane;
                 f->channels = times;
                 windows(f);
@@ -263,13 +255,11 @@ static inline void nncc_dw_lines(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
                                  nncc_helium_windows_fn *windows, const int8_t *x, const int8_t *packed, int8_t *y)
 {
     const nncc_helium_depthwise_params *p = a->p;
-    int32_t left;
-    int32_t ox;
 
     a->image = x;
-    for (left = p->in_c; left > 0; left -= NNCC_DW_LANES) {
+    for (int32_t left = p->in_c; left > 0; left -= NNCC_DW_LANES) {
         c->lanes = left < NNCC_DW_LANES ? left : NNCC_DW_LANES;
-        for (ox = 0; ox < p->out_w; ox += p->span) {
+        for (int32_t ox = 0; ox < p->out_w; ox += p->span) {
             a->ox = ox;
             a->count = p->out_w - ox < p->span ? p->out_w - ox : p->span;
             if (p->span < p->out_w) {
@@ -290,11 +280,9 @@ static inline void nncc_dw_image(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
 {
     const nncc_helium_depthwise_params *p = a->p;
     const int32_t slots = p->stride_h * p->phases_h / p->dilation_h; /* rows of the window to the next output */
-    int32_t k;
-    int32_t oy;
 
-    for (k = 0; k < p->phases_h; k++) {
-        for (oy = k; oy < p->out_h; oy += p->phases_h * p->rows) {
+    for (int32_t k = 0; k < p->phases_h; k++) {
+        for (int32_t oy = k; oy < p->out_h; oy += p->phases_h * p->rows) {
             f->rows = (p->out_h - oy + p->phases_h - 1) / p->phases_h;
             f->rows = f->rows < p->rows ? f->rows : p->rows;
             a->rows = p->kernel_h + (f->rows - 1) * slots;
@@ -310,7 +298,6 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     nncc_helium_windows f;
     nncc_dw_columns c;
     nncc_dw_part a;
-    int32_t n;
 
     a.p = p;
     a.outside = scratch;
@@ -327,13 +314,13 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     f.next = 4 * p->out_pitch * p->phases_w;
     f.line = p->phases_h * p->out_row;
     f.vectors = p->vectors;
-    for (n = 0; n < NNCC_DW_LANES; n++) {
+    for (int32_t n = 0; n < NNCC_DW_LANES; n++) {
         c.at[n] = (uint16_t)(n * p->plane);
     }
-    for (n = 0; n < 4; n++) {
+    for (int32_t n = 0; n < 4; n++) {
         f.hi[n] = p->act_max;
     }
-    for (n = 0; n < p->batch; n++) {
+    for (int32_t n = 0; n < p->batch; n++) {
         nncc_dw_image(&a, &c, &f, windows, x + n * p->in_h * p->in_w * p->in_c, packed, y + n * p->out_image);
     }
 }

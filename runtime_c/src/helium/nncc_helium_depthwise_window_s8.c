@@ -107,9 +107,8 @@ static int32x4_t nncc_window_four(const nncc_helium_windows *f, const int8_t *x)
 {
     const int8_t *x1 = x + f->step, *x2 = x1 + f->step, *x3 = x2 + f->step, *w = f->record + 16;
     int32_t a = 0, b = 0, c = 0, d = 0;
-    int32_t k;
 
-    for (k = f->vectors; k > 0; k--) {
+    for (int32_t k = f->vectors; k > 0; k--) {
         const int8x16_t q = nncc_weights(w);
 
         a = vmladavaq_s8(a, vldrbq_s8(x), q);
@@ -133,15 +132,13 @@ void nncc_helium_depthwise_window_s8(nncc_helium_windows *f)
 
     for (; f->channels > 0; f->channels--) {
         int32_t head[3];
-        int32_t r;
 
         memcpy(head, f->record, sizeof head);
-        for (r = 0; r < f->rows; r++) {
+        for (int32_t r = 0; r < f->rows; r++) {
             const int8_t *x = f->x + r * f->row;
             int8_t *y = f->y + r * f->line;
-            int32_t left;
 
-            for (left = 4 * f->fours + f->rest; left > 0; left -= 4) {
+            for (int32_t left = 4 * f->fours + f->rest; left > 0; left -= 4) {
                 int32x4_t v = nncc_window_four(f, x);
 
                 NNCC_WINDOW_SCALED(v, NNCC_ROUND_ALL);

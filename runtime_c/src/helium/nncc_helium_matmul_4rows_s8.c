@@ -32,9 +32,8 @@ static inline void nncc_4rows(const nncc_helium_matmul_params *p, const int8_t *
 {
     const uint32x4_t rows = vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)p->pitch);
     const int8_t *w = packed;
-    int32_t c;
 
-    for (c = 0; c < p->channels; c++) {
+    for (int32_t c = 0; c < p->channels; c++) {
         const nncc_line *line = (const nncc_line *)(const void *)w;
         const int8_t *x0 = x;
         const int8_t *x1 = x0 + p->step;
@@ -44,11 +43,9 @@ static inline void nncc_4rows(const nncc_helium_matmul_params *p, const int8_t *
         int32_t a1 = a0;
         int32_t a2 = a0;
         int32_t a3 = a0;
-        int32x4_t sums;
-        int32_t k;
 
         w += sizeof *line;
-        for (k = p->vectors; k > 0; k--) {
+        for (int32_t k = p->vectors; k > 0; k--) {
             const int8x16_t v = vldrbq_s8(w);
 
             a0 = vmladavaq_s8(a0, vldrbq_s8(x0), v);
@@ -61,7 +58,7 @@ static inline void nncc_4rows(const nncc_helium_matmul_params *p, const int8_t *
             x2 += NNCC_HELIUM_BYTES;
             x3 += NNCC_HELIUM_BYTES;
         }
-        sums = vsetq_lane_s32(a0, vuninitializedq_s32(), 0);
+        int32x4_t sums = vsetq_lane_s32(a0, vuninitializedq_s32(), 0);
         sums = vsetq_lane_s32(a1, sums, 1);
         sums = vsetq_lane_s32(a2, sums, 2);
         sums = vsetq_lane_s32(a3, sums, 3);
@@ -74,16 +71,14 @@ static inline void nncc_1of4rows(const nncc_helium_matmul_params *p, const int8_
 {
     const mve_pred16_t tail = vctp8q((uint32_t)p->tail);
     const int8_t *w = packed;
-    int32_t c;
 
-    for (c = 0; c < p->channels; c++) {
+    for (int32_t c = 0; c < p->channels; c++) {
         const nncc_line *line = (const nncc_line *)(const void *)w;
         const int8_t *from = x;
         int32_t sum = line->bias;
-        int32_t k;
 
         w += sizeof *line;
-        for (k = p->vectors; k > 1; k--) {
+        for (int32_t k = p->vectors; k > 1; k--) {
             sum = vmladavaq_s8(sum, vldrbq_s8(from), vldrbq_s8(w));
             w += NNCC_HELIUM_BYTES;
             from += NNCC_HELIUM_BYTES;
@@ -99,17 +94,14 @@ static inline void nncc_1of4rows(const nncc_helium_matmul_params *p, const int8_
 static inline void nncc_1of4rows(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y)
 {
     const int32_t depth = NNCC_HELIUM_BYTES * (p->vectors - 1) + p->tail;
-    int32_t c;
-    int32_t i;
 
-    for (c = 0; c < p->channels; c++) {
+    for (int32_t c = 0; c < p->channels; c++) {
         nncc_line line;
-        uint32_t sum;
 
         memcpy(&line, packed, sizeof line);
         packed += sizeof line;
-        sum = (uint32_t)line.bias;
-        for (i = 0; i < depth; i++) {
+        uint32_t sum = (uint32_t)line.bias;
+        for (int32_t i = 0; i < depth; i++) {
             sum += (uint32_t)(x[i] * packed[i]);
         }
         y[c] = nncc_rq_s8(sum, line.mult, line.left > 0 ? line.left : line.right, p->zero, p->act_min, p->act_max);
@@ -119,9 +111,7 @@ static inline void nncc_1of4rows(const nncc_helium_matmul_params *p, const int8_
 
 static inline void nncc_4rows(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y)
 {
-    int32_t r;
-
-    for (r = 0; r < 4; r++) {
+    for (int32_t r = 0; r < 4; r++) {
         nncc_1of4rows(p, x + r * p->step, packed, y + r * p->pitch);
     }
 }

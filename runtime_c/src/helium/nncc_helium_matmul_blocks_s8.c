@@ -10,7 +10,6 @@ void nncc_helium_matmul_blocks_s8(const nncc_helium_matmul_params *p, const int8
     const int32_t to = behind ? p->step : p->pitch;
     nncc_helium_matmul_params part = *p;
     int32_t n = rows;
-    int32_t left;
 
     if (far < (uintptr_t)(rows * to)) {
         n = (to > from ? ((int32_t)far - rows * (to - from)) / from : (int32_t)far / to) & ~1;
@@ -18,16 +17,14 @@ void nncc_helium_matmul_blocks_s8(const nncc_helium_matmul_params *p, const int8
             n = 2; /* nearer than any results may lie */
         }
     }
-    for (left = rows; left > 0; left -= n) {
+    for (int32_t left = rows; left > 0; left -= n) {
         const int32_t done = rows - left;
-        int32_t at;
-        int32_t after;
 
         if (n > left) {
             n = left;
         }
-        at = behind ? left - n : done;
-        after = behind ? done : left - n;
+        int32_t at = behind ? left - n : done;
+        int32_t after = behind ? done : left - n;
         part.single = p->single > after ? p->single - after : 0;
         dot(&part, x + at * p->step, packed, y + at * p->pitch, n);
     }

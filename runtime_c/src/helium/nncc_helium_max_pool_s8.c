@@ -45,9 +45,7 @@ static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_wi
 
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
-    int32_t c;
-
-    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+    for (int32_t c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
         nncc_pool_max(p, w, c, p->channels - c < NNCC_HELIUM_BYTES ? p->channels - c : NNCC_HELIUM_BYTES, y + c);
     }
 }
@@ -79,17 +77,15 @@ static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, in
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     const int32_t pitch = p->in_pitch;
-    int32_t c;
 
-    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+    for (int32_t c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
         const mve_pred16_t lanes = vctp8q((uint32_t)(p->channels - c));
         int8x16_t v = vdupq_n_s8((int8_t)p->act_min);
-        int32_t r, i;
 
-        for (r = 0; r < w->runs; r++) {
+        for (int32_t r = 0; r < w->runs; r++) {
             const int8_t *x = w->x + r * w->step + c;
 
-            for (i = w->length; i > 0; i--) {
+            for (int32_t i = w->length; i > 0; i--) {
                 v = vmaxq_s8(v, vldrbq_z_s8(x, lanes));
                 x += pitch;
             }
@@ -102,15 +98,11 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
-    int32_t c;
-    int32_t r;
-    int32_t i;
-
-    for (c = 0; c < p->channels; c++) {
+    for (int32_t c = 0; c < p->channels; c++) {
         int32_t v = p->act_min;
 
-        for (r = 0; r < w->runs; r++) {
-            for (i = 0; i < w->length; i++) {
+        for (int32_t r = 0; r < w->runs; r++) {
+            for (int32_t i = 0; i < w->length; i++) {
                 int32_t e = w->x[r * w->step + i * p->in_pitch + c];
 
                 v = e > v ? e : v;

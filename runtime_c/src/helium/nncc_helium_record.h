@@ -103,14 +103,12 @@ static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int
 {
     int32_t head[NNCC_RECORD_HEAD / 4];
     int8_t four[4 * NNCC_RECORD_ELEM];
-    int32_t c;
-    int32_t i;
 
     memcpy(head, record, sizeof head);
-    for (c = 0; c < 4; c++) {
+    for (int32_t c = 0; c < 4; c++) {
         uint32_t acc = (uint32_t)head[c];
 
-        for (i = 0; i < n; i++) {
+        for (int32_t i = 0; i < n; i++) {
             acc += (uint32_t)nncc_record_product(x, record + NNCC_RECORD_HEAD, c, i);
         }
 #if NNCC_RECORD_S16

@@ -117,12 +117,11 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
 #else
     int32_t top = row[0];
     uint32_t sum = 0;
-    int32_t i;
 
-    for (i = 1; i < size; i++) {
+    for (int32_t i = 1; i < size; i++) {
         top = row[i] > top ? row[i] : top;
     }
-    for (i = 0; i < size; i++) {
+    for (int32_t i = 0; i < size; i++) {
         terms[i] = table[row[i] - top + 255];
         sum += (uint32_t)nncc_rq_shift_right(terms[i], NNCC_SOFTMAX_SUM_BITS);
     }
@@ -173,9 +172,8 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
 #endif
     NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_SHARE, y);
 #else
-    int32_t i;
 
-    for (i = 0; i < size; i++) {
+    for (int32_t i = 0; i < size; i++) {
         int32_t v = nncc_rq_shift_right(nncc_rq_high_mult(terms[i], scale), shift) - 128;
 
         y[i] = (int8_t)(v > 127 ? 127 : v);
@@ -186,9 +184,7 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
 void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table,
                             int32_t *scratch, int8_t *y)
 {
-    int32_t r;
-
-    for (r = 0; r < p->rows; r++) {
+    for (int32_t r = 0; r < p->rows; r++) {
         const uint32_t sum = nncc_softmax_whole((uint32_t)nncc_softmax_terms(x, p->size, table, scratch));
         const int32_t room = nncc_leading_zeros(sum);
 

@@ -5,12 +5,10 @@ void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, c
                                    int8_t *y, nncc_helium_matmul_fn *dot)
 {
     nncc_helium_matmul_params row = p->mac;
-    int32_t r;
-    int32_t k;
 
-    for (r = p->rows - 1; r >= 0; r--) {
+    for (int32_t r = p->rows - 1; r >= 0; r--) {
         row.single = p->mac.single > r * p->width ? p->mac.single - r * p->width : 0;
-        for (k = 0; k < p->kernel_h; k++) {
+        for (int32_t k = 0; k < p->kernel_h; k++) {
             dot(&row, x, packed + k * p->row_bytes, y, p->width);
             y += p->width * p->mac.pitch;
         }

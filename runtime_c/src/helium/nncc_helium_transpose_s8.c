@@ -116,18 +116,14 @@ static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 
 static void nncc_pick(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 {
-    int32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         to[i] = from[i * step];
     }
 }
 
 static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 {
-    int32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         to[i * step] = from[i];
     }
 }
@@ -136,16 +132,13 @@ static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 
 void nncc_helium_transpose_s8(const nncc_helium_transpose_params *p, const int8_t *x, int8_t *y)
 {
-    int32_t n;
-    int32_t i;
-
-    for (n = 0; n < p->batches; n++) {
+    for (int32_t n = 0; n < p->batches; n++) {
         if (p->rows > p->cols) {
-            for (i = 0; i < p->cols; i++) {
+            for (int32_t i = 0; i < p->cols; i++) {
                 nncc_pick(y + i * p->rows, x + i, p->cols, p->rows);
             }
         } else {
-            for (i = 0; i < p->rows; i++) {
+            for (int32_t i = 0; i < p->rows; i++) {
                 nncc_spread(y + i, x + i * p->cols, p->rows, p->cols);
             }
         }

@@ -17,15 +17,12 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
 static inline void nncc_pool_image(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
-    int32_t oy;
-    int32_t ox;
-
-    for (oy = 0; oy < p->out_h; oy++) {
+    for (int32_t oy = 0; oy < p->out_h; oy++) {
         int32_t y0 = oy * p->stride_h - p->pad_top;
         int32_t y1 = y0 + p->kernel_h < p->in_h ? y0 + p->kernel_h : p->in_h;
 
         y0 = y0 < 0 ? 0 : y0;
-        for (ox = 0; ox < p->out_w; ox++) {
+        for (int32_t ox = 0; ox < p->out_w; ox++) {
             int32_t x0 = ox * p->stride_w - p->pad_left;
             int32_t x1 = x0 + p->kernel_w < p->in_w ? x0 + p->kernel_w : p->in_w;
             nncc_window w;
@@ -47,9 +44,7 @@ static inline void nncc_pool_image(const nncc_helium_pool_params *p, const int8_
 
 static inline void nncc_pool(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
-    int32_t n;
-
-    for (n = 0; n < p->batch; n++) {
+    for (int32_t n = 0; n < p->batch; n++) {
         nncc_pool_image(p, x, y);
         x += p->in_h * p->in_w * p->in_pitch;
         y += p->out_h * p->out_w * p->out_pitch;

@@ -24,17 +24,14 @@ static inline void nncc_window_each(nncc_helium_windows *f, int32_t vectors)
 {
     for (; f->channels > 0; f->channels--) {
         int32_t head[3];
-        int32_t r;
-        int32_t i;
-        int32_t t;
 
         memcpy(head, f->record, sizeof head);
-        for (r = 0; r < f->rows; r++) {
-            for (i = 0; i < 4 * f->fours + f->rest; i++) {
+        for (int32_t r = 0; r < f->rows; r++) {
+            for (int32_t i = 0; i < 4 * f->fours + f->rest; i++) {
                 const int8_t *x = f->x + r * f->row + i * f->step;
                 uint32_t acc = (uint32_t)head[0];
 
-                for (t = 0; t < NNCC_HELIUM_BYTES * vectors; t++) {
+                for (int32_t t = 0; t < NNCC_HELIUM_BYTES * vectors; t++) {
                     acc += (uint32_t)(x[t] * f->record[NNCC_HELIUM_BYTES + t]);
                 }
                 f->y[r * f->line + i * (f->next / 4)] =

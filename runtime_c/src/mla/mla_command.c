@@ -151,15 +151,13 @@ static int32_t mla_claim(mla_command *c, uint32_t i, int64_t lo, int64_t hi, uin
 {
     const int32_t write = i + 1u == c->operation->operands;
     const uint32_t align = size < 8u ? size : 8u;
-    mla_tensor t;
-    uint32_t off;
 
     if (mla_has(c, i) == 0) {
         mla_want(c, ((c->operation->optional >> i) & 1) != 0);
         return 0;
     }
-    t = mla_tensor_at(c->image, mla_u32(c->operands + 8u * i));
-    off = mla_u32(c->operands + 8u * i + 4u);
+    mla_tensor t = mla_tensor_at(c->image, mla_u32(c->operands + 8u * i));
+    uint32_t off = mla_u32(c->operands + 8u * i + 4u);
     *at = t.offset + off;
     *constant = t.role == MLA_CONST;
     if (lo < 0 || hi >= (int64_t)((t.bytes - off) / size) || *at % align != 0u) {

@@ -86,10 +86,9 @@ void mla_do_resize_nearest(mla_command *c)
     const int32_t *index_h = mla_words(c, 1, (uint64_t)p.out_h, low, p.in_h - 1);
     const int32_t *index_w = mla_words(c, 2, (uint64_t)p.out_w, low, p.in_w - 1);
     const void *outside = mla_read(c, 3, (uint64_t)p.pixel, 1);
-    void *y;
 
     c->cost = mla_product4(p.batch, p.out_h, p.out_w, p.pixel);
-    y = mla_write(c, c->cost, 1);
+    void *y = mla_write(c, c->cost, 1);
     if (mla_ready(c) != 0) {
         nncc_resize_nearest(&p, x, index_h, index_w, outside, y);
     }

@@ -18,12 +18,11 @@ static int32_t mla_aligned(const void *p)
 mla_status mla_memory_bytes(const void *image, size_t image_bytes, uint32_t *memory_bytes)
 {
     mla_image m;
-    mla_status status;
 
     if (image == NULL || memory_bytes == NULL) {
         return MLA_ERR_NULL;
     }
-    status = mla_read_header((const uint8_t *)image, image_bytes, &m);
+    mla_status status = mla_read_header((const uint8_t *)image, image_bytes, &m);
     *memory_bytes = status == MLA_OK ? m.memory_bytes : 0u;
     return status;
 }
@@ -63,7 +62,6 @@ static mla_status mla_program(const mla_device *device, mla_image *m)
 mla_status mla_load(mla_device *device, const void *image, size_t image_bytes)
 {
     mla_image m;
-    mla_status status;
 
     if (device == NULL || image == NULL) {
         return MLA_ERR_NULL;
@@ -78,7 +76,7 @@ mla_status mla_load(mla_device *device, const void *image, size_t image_bytes)
     if (mla_aligned(image) == 0) {
         return MLA_ERR_ALIGN;
     }
-    status = mla_read_header((const uint8_t *)image, image_bytes, &m);
+    mla_status status = mla_read_header((const uint8_t *)image, image_bytes, &m);
     if (status != MLA_OK) {
         return status;
     }
@@ -122,7 +120,6 @@ mla_status mla_submit(mla_device *device, const mla_input *in, uint32_t in_count
                       uint32_t out_count)
 {
     mla_image m;
-    mla_status status;
 
     if (device == NULL || in == NULL || out == NULL) {
         return MLA_ERR_NULL;
@@ -130,7 +127,7 @@ mla_status mla_submit(mla_device *device, const mla_input *in, uint32_t in_count
     if (device->state != MLA_STATE_LOADED) {
         return MLA_ERR_STATE;
     }
-    status = mla_program(device, &m);
+    mla_status status = mla_program(device, &m);
     if (status != MLA_OK) {
         return status;
     }
@@ -166,7 +163,6 @@ mla_status mla_submit(mla_device *device, const mla_input *in, uint32_t in_count
 mla_status mla_wait(mla_device *device)
 {
     mla_image m;
-    mla_status status;
 
     if (device == NULL) {
         return MLA_ERR_NULL;
@@ -175,7 +171,7 @@ mla_status mla_wait(mla_device *device)
         return MLA_ERR_STATE;
     }
     device->state = MLA_STATE_LOADED;
-    status = mla_program(device, &m);
+    mla_status status = mla_program(device, &m);
     if (status != MLA_OK) {
         return status;
     }

@@ -44,12 +44,11 @@ static mla_status mla_check_sections(const uint8_t *file, uint32_t bytes)
 
     for (uint32_t i = 0; i < MLA_SECTIONS; i++) {
         const uint32_t size = mla_section(file, i, 1);
-        uint32_t end;
 
         if (mla_section(file, i, 0) != at || size > bytes - at) {
             return MLA_ERR_HEADER;
         }
-        end = (at + size + 15u) & ~15u;
+        uint32_t end = (at + size + 15u) & ~15u;
         if (end > bytes || mla_zeroes(file + at + size, end - at - size) == 0) {
             return MLA_ERR_HEADER;
         }
@@ -70,7 +69,6 @@ static uint32_t mla_header_crc(const uint8_t *file)
 mla_status mla_read_header(const uint8_t *file, size_t bytes, mla_image *image)
 {
     static const uint8_t magic[4] = {'N', 'M', 'L', 'A'};
-    mla_status status;
 
     if (bytes < MLA_HEADER_BYTES || bytes > MLA_MAX_BYTES) {
         return MLA_ERR_TRUNCATED;
@@ -92,7 +90,7 @@ mla_status mla_read_header(const uint8_t *file, size_t bytes, mla_image *image)
     if (mla_u32(file + 16) != bytes || bytes % 16u != 0u) {
         return MLA_ERR_TRUNCATED;
     }
-    status = mla_check_sections(file, (uint32_t)bytes);
+    mla_status status = mla_check_sections(file, (uint32_t)bytes);
     if (status != MLA_OK) {
         return status;
     }
@@ -204,7 +202,6 @@ static int32_t mla_operands_ok(const mla_image *image, const mla_operation *o, c
         const uint32_t number = mla_u32(p + 8u * i);
         const uint32_t offset = mla_u32(p + 8u * i + 4u);
         const int32_t constant = (o->constant >> i) & 1;
-        mla_tensor t;
 
         if (number == MLA_NONE) {
             if (((o->optional >> i) & 1) == 0 || offset != 0u) {
@@ -215,7 +212,7 @@ static int32_t mla_operands_ok(const mla_image *image, const mla_operation *o, c
         if (number >= image->tensor_count) {
             return 0;
         }
-        t = mla_tensor_at(image, number);
+        mla_tensor t = mla_tensor_at(image, number);
         if ((constant != 0 && t.role != MLA_CONST) || (i + 1u == o->operands && t.role == MLA_CONST) ||
             offset >= t.bytes) {
             return 0;
@@ -227,18 +224,15 @@ static int32_t mla_operands_ok(const mla_image *image, const mla_operation *o, c
 /* Decodes the command at p, which has `left` bytes, and gives its size; 0 when it is malformed. */
 static uint32_t mla_decode(const mla_image *image, const uint8_t *p, uint32_t left, mla_command *c)
 {
-    const mla_operation *o;
-    uint32_t size;
-
     if (left < MLA_COMMAND_BYTES) {
         return 0;
     }
-    o = mla_operation_of(mla_u16(p));
+    const mla_operation *o = mla_operation_of(mla_u16(p));
     if (o == NULL || p[2] != o->operands || p[3] != 0 || mla_u16(p + 4) != o->words || mla_u16(p + 6) != 0u ||
         mla_u32(p + 8) >= image->name_bytes) {
         return 0;
     }
-    size = MLA_COMMAND_BYTES + 8u * o->operands + 4u * o->words;
+    uint32_t size = MLA_COMMAND_BYTES + 8u * o->operands + 4u * o->words;
     if (size > left || mla_operands_ok(image, o, p + MLA_COMMAND_BYTES) == 0) {
         return 0;
     }
@@ -261,10 +255,9 @@ mla_status mla_walk(const mla_image *image, int32_t run, mla_counters *counters)
 
     for (uint32_t i = 0; i < image->command_count; i++) {
         mla_command c;
-        uint32_t size;
 
         c.run = run;
-        size = mla_decode(image, image->commands + at, image->command_bytes - at, &c);
+        uint32_t size = mla_decode(image, image->commands + at, image->command_bytes - at, &c);
         if (size == 0u) {
             return MLA_ERR_COMMAND;
         }

@@ -17,11 +17,10 @@ static inline float nncc_box_overlap(float a0, float a1, float b0, float b1)
 static inline float nncc_box_iou(const float *a, const float *b)
 {
     const float one = (a[2] - a[0]) * (a[3] - a[1]), two = (b[2] - b[0]) * (b[3] - b[1]);
-    float both;
 
     if (!(one > 0.0f && two > 0.0f)) {
         return 0.0f;
     }
-    both = nncc_box_overlap(a[0], a[2], b[0], b[2]) * nncc_box_overlap(a[1], a[3], b[1], b[3]);
+    float both = nncc_box_overlap(a[0], a[2], b[0], b[2]) * nncc_box_overlap(a[1], a[3], b[1], b[3]);
     return both / (one + two - both);
 }

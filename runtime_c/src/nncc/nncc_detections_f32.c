@@ -141,13 +141,12 @@ static int32_t nncc_detections_fast(nncc_candidates *d, const float *s, float *v
     nncc_candidates_begin(d);
     while (d->size < p->most) {
         const int32_t i = nncc_candidates_next(d);
-        const float *of;
         int32_t row = (d->size - 1) * p->rows, label = -1;
 
         if (i < 0) {
             break;
         }
-        of = s + i * p->columns;
+        const float *of = s + i * p->columns;
         for (int32_t k = 0; k < p->labels; k++) {
             label = nncc_detection_label(of, p->classes, label);
             if (label < 0) {

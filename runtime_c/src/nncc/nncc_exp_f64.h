@@ -23,8 +23,6 @@ static inline double nncc_exp_f64(double x)
                                       1.0,
                                       1.0};
     double n, r, y = 1.0 / 6227020800.0, power;
-    uint64_t bits;
-    int32_t k;
 
     if (!(x >= -708.0)) {
         return x < -708.0 ? 0.0 : x;
@@ -32,14 +30,14 @@ static inline double nncc_exp_f64(double x)
     if (x > 710.0) {
         return (double)INFINITY;
     }
-    k = (int32_t)(x * 1.44269504088896340736 + (x < 0.0 ? -0.5 : 0.5));
+    int32_t k = (int32_t)(x * 1.44269504088896340736 + (x < 0.0 ? -0.5 : 0.5));
     n = (double)k;
     r = x - n * 0.6931471804855391; /* ln 2: 33 bits, and the rest */
     r -= n * 7.440617110012397e-11;
     for (int32_t i = 0; i < 13; i++) {
         y = y * r + factor[i];
     }
-    bits = (uint64_t)(uint32_t)(k + 1022) << 52;
+    uint64_t bits = (uint64_t)(uint32_t)(k + 1022) << 52;
     memcpy(&power, &bits, sizeof power);
     return y * power * 2.0;
 }

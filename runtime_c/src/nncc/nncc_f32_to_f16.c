@@ -15,10 +15,9 @@ static uint32_t rounded(uint32_t m, uint32_t shift)
 uint16_t nncc_f32_to_f16(float v)
 {
     uint32_t bits, sign, mantissa;
-    int32_t exponent;
     memcpy(&bits, &v, sizeof bits);
     sign = (bits >> 16) & 0x8000u;
-    exponent = (int32_t)((bits >> 23) & 255u) - 127;
+    int32_t exponent = (int32_t)((bits >> 23) & 255u) - 127;
     mantissa = bits & 0x7fffffu;
     if (exponent == 128 && mantissa != 0u) {
         return (uint16_t)(sign | 0x7e00u);

@@ -107,7 +107,6 @@ static float nncc_fft_s32_power(int32_t re, int32_t im, float unit)
     uint32_t top = a | b;
     uint32_t drop = 0;
     uint32_t bits;
-    float y;
 
     if (top >= 1u << 23) {
         top >>= 8;
@@ -130,7 +129,7 @@ static float nncc_fft_s32_power(int32_t re, int32_t im, float unit)
     }
     a >>= drop;
     b >>= drop;
-    y = (float)(int32_t)(a * a + b * b) * unit;
+    float y = (float)(int32_t)(a * a + b * b) * unit;
     if (drop == 0) {
         return y;
     }

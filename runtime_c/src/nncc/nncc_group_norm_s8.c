@@ -195,13 +195,12 @@ static void nncc_norm_narrow_groups(const nncc_group_norm_s8_params *p, const in
     nncc_norm_sum_columns(x, p->spatial, p->channels, lanes, s);
     for (int32_t first = 0; first < lanes; first += width) {
         nncc_norm_sums all = {0, 0};
-        nncc_norm_scale k;
 
         for (int32_t c = first; c < first + width; c++) {
             all.sum += s[c].sum;
             all.square += s[c].square;
         }
-        k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
+        nncc_norm_scale k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
         for (int32_t c = first; c < first + width; c++) {
             nncc_norm_channel(&k, terms + 2 * c, scale + c, offset + c);
         }
@@ -244,10 +243,9 @@ static void nncc_norm_line(const nncc_group_norm_s8_params *p, const int8_t *x, 
     const int32_t fours = p->spatial / NNCC_NORM_LANES, done = NNCC_NORM_LANES * fours;
     int32_t scale[NNCC_NORM_LANES], offset[NNCC_NORM_LANES];
     nncc_norm_sums s = {0, 0};
-    nncc_norm_scale k;
 
     nncc_norm_add(x, p->spatial, &s);
-    k = nncc_norm_of(&p->norm, p->spatial, &s, 1, 0);
+    nncc_norm_scale k = nncc_norm_of(&p->norm, p->spatial, &s, 1, 0);
     for (int32_t c = 0; c < NNCC_NORM_LANES; c++) {
         nncc_norm_channel(&k, terms, scale + c, offset + c);
     }

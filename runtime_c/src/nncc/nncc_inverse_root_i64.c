@@ -10,8 +10,6 @@ int64_t nncc_inverse_root_i64(int64_t v)
     const int32_t half_three = ((int32_t)1 << 28) + ((int32_t)1 << 27);
     uint32_t in = v < 0 ? 0u : (uint32_t)v;
     int32_t right = 11;
-    int32_t pairs;
-    int32_t half;
     int32_t x = (int32_t)1 << 28; /* Newton's steps from 1, in Q3.28 */
 
     if (v <= 1) {
@@ -20,10 +18,10 @@ int64_t nncc_inverse_root_i64(int64_t v)
     for (; in >= (uint32_t)1 << 29; in /= 4u) {
         right++;
     }
-    pairs = (nncc_leading_zeros(in) - 1) / 2 - 1;
+    int32_t pairs = (nncc_leading_zeros(in) - 1) / 2 - 1;
     right -= pairs;
     in <<= 2 * pairs;
-    half = nncc_rq_shift_right((int32_t)(in >> 1), 1);
+    int32_t half = nncc_rq_shift_right((int32_t)(in >> 1), 1);
     for (int32_t i = 0; i < 5; i++) {
         const int32_t cube = nncc_sat_up(nncc_rq_high_mult(nncc_rq_high_mult(x, x), x), 6);
 

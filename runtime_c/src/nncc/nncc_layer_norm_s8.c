@@ -175,10 +175,9 @@ void nncc_layer_norm_s8(const nncc_layer_norm_s8_params *p, const int8_t *x, con
 {
     for (int32_t r = 0; r < p->rows; r++) {
         nncc_norm_sums s = {0, 0};
-        nncc_norm_scale k;
 
         nncc_norm_add(x, p->len, &s);
-        k = nncc_norm_of(&p->norm, p->len, &s, p->center, p->zero);
+        nncc_norm_scale k = nncc_norm_of(&p->norm, p->len, &s, p->center, p->zero);
         nncc_norm_row(x, p->len, terms, p->norm.shift, k.scale, (int32_t)(uint32_t)(uint64_t)k.offset, y);
         x += p->len;
         y += p->len;

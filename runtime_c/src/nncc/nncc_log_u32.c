@@ -16,20 +16,16 @@ static const uint16_t nncc_log_curve[130] = {
 uint32_t nncc_log_u32(uint32_t v, uint32_t scale, int32_t shift)
 {
     const uint32_t x = v << shift;
-    uint32_t whole;
-    int32_t part;
-    int32_t at;
-    int32_t low;
     uint32_t log;
 
     if (x <= 1u) {
         return 0;
     }
-    whole = 31u - (uint32_t)nncc_leading_zeros(x);
-    part = (int32_t)(x - ((uint32_t)1 << whole));
+    uint32_t whole = 31u - (uint32_t)nncc_leading_zeros(x);
+    int32_t part = (int32_t)(x - ((uint32_t)1 << whole));
     part = whole < 16u ? part << (16u - whole) : part >> (whole - 16u);
-    at = part >> 9;
-    low = nncc_log_curve[at];
+    int32_t at = part >> 9;
+    int32_t low = nncc_log_curve[at];
     log = (whole << 16) + (uint32_t)(part + low + (((nncc_log_curve[at + 1] - low) * (part - (at << 9))) >> 16));
     log = (uint32_t)(((uint64_t)45426u * log + 32768u) >> 16); /* ln 2 in 1/65536 */
     log = (scale * log + 32768u) >> 16;

@@ -112,11 +112,10 @@ nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc
     const int32_t flat = v == 0u ? 1 : 0; /* all values are the same */
     nncc_norm_scale r;
     uint32_t high, y;
-    int32_t down;
 
     v = (p->up >= 0 ? v << p->up : v >> -p->up) + ((uint64_t)(uint32_t)p->eps << p->eps_shift);
     high = (uint32_t)(v >> 32);
-    down = high != 0u ? nncc_leading_zeros(high) : (v != 0u ? 32 + nncc_leading_zeros((uint32_t)v) : 62);
+    int32_t down = high != 0u ? nncc_leading_zeros(high) : (v != 0u ? 32 + nncc_leading_zeros((uint32_t)v) : 62);
     down &= ~1;
     /* v is high * 2^(32 - down), high in [2^30, 2^32): a parabola, 2.4 % off, and two steps of Newton's, 1.2e-6. */
     high = (uint32_t)((v << down) >> 32);

@@ -16,19 +16,17 @@ static inline float nncc_real_exp(float x)
 {
     static const float factor[7] = {1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f, 1.0f, 1.0f};
     float n, r, y = 1.0f / 5040.0f, power;
-    uint32_t bits;
-    int32_t k;
 
     x = x > -87.0f ? x : -87.0f;
     x = x > 88.0f ? 88.0f : x;
-    k = (int32_t)(x * 1.44269504f + (x < 0.0f ? -0.5f : 0.5f));
+    int32_t k = (int32_t)(x * 1.44269504f + (x < 0.0f ? -0.5f : 0.5f));
     n = (float)k;
     r = x - n * 0.693359375f;
     r += n * 2.12194440e-4f;
     for (int32_t i = 0; i < 7; i++) {
         y = y * r + factor[i];
     }
-    bits = (uint32_t)(k + 127) << 23;
+    uint32_t bits = (uint32_t)(k + 127) << 23;
     memcpy(&power, &bits, sizeof power);
     return y * power;
 }

@@ -19,9 +19,8 @@ static inline int32_t nncc_reciprocal(uint32_t v)
 {
     const int32_t half = (int32_t)(v >> 1);
     int32_t x = 1515870810 + nncc_apart_mult(half, -1010580540);
-    int32_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < 3; i++) {
         x += 4 * nncc_apart_mult(x, ((int32_t)1 << 29) - nncc_apart_mult(half, x));
     }
     return x < ((int32_t)1 << 30) ? 2 * x : INT32_MAX;

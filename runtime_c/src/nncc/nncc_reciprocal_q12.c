@@ -6,11 +6,9 @@
 
 int64_t nncc_reciprocal_q12(int64_t v)
 {
-    int32_t headroom;
-
     if (v <= 0) {
         return INT32_MAX;
     }
-    headroom = nncc_leading_zeros((uint32_t)v);
+    int32_t headroom = nncc_leading_zeros((uint32_t)v);
     return (int64_t)nncc_reciprocal((uint32_t)v << headroom) + (int64_t)(headroom - 12) * ((int64_t)1 << 32);
 }

@@ -8,14 +8,13 @@ static int32_t reduced(const nncc_reduce_s8_params *p, int32_t acc)
 {
     const int64_t t = (int64_t)acc * p->mult + p->bias;
     const uint32_t unit = (uint32_t)1 << p->shift, rest = (uint32_t)t & (unit - 1u), doubt = (uint32_t)p->doubt;
-    double v;
 
     if (p->mult != 0 && rest >= doubt && rest < unit - doubt) {
         const int64_t r = t >> p->shift;
 
         return (int32_t)(r < p->act_min ? p->act_min : (r > p->act_max ? p->act_max : r));
     }
-    v = (double)acc * p->in_scale;
+    double v = (double)acc * p->in_scale;
     v = v / (double)p->divisor;
     return nncc_round_away(v / p->out_scale, p->out_zero, p->act_min, p->act_max);
 }

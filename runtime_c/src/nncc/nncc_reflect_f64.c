@@ -4,13 +4,12 @@
 double nncc_reflect_f64(double v, double lo, double hi)
 {
     const double span = hi - lo;
-    double d;
     if (v >= lo && v <= hi) {
         return v;
     }
     if (!(span > 0.0)) {
         return lo;
     }
-    d = fmod(fabs(v - lo), 2.0 * span);
+    double d = fmod(fabs(v - lo), 2.0 * span);
     return lo + (d > span ? 2.0 * span - d : d);
 }

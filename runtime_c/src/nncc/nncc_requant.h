@@ -11,14 +11,11 @@ static inline int32_t nncc_rq_high_mult(int32_t a, int32_t b)
 /* v / 2^exponent, ties away from zero; more than 31 gives 0. */
 static inline int32_t nncc_rq_shift_right(int32_t v, int32_t exponent)
 {
-    int32_t mask;
-    int32_t limit;
-
     if (exponent > 31) {
         return 0;
     }
-    mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
-    limit = (mask >> 1) + (v < 0 ? 1 : 0);
+    int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
+    int32_t limit = (mask >> 1) + (v < 0 ? 1 : 0);
     return (v >> exponent) + ((v & mask) > limit ? 1 : 0);
 }
 

@@ -37,11 +37,9 @@ static inline void nncc_runs_words(const nncc_short_runs *p, uint8_t *to, const 
     const int32_t bytes = p->n & 3;
     const int32_t from_gap = p->from_step - p->n;
     const int32_t to_gap = p->to_step - p->n;
-    int32_t i;
-    int32_t k;
 
-    for (i = p->count; i > 0; i--) {
-        for (k = fours; k > 0; k--) {
+    for (int32_t i = p->count; i > 0; i--) {
+        for (int32_t k = fours; k > 0; k--) {
             nncc_word(to, from);
             nncc_word(to + 4, from + 4);
             nncc_word(to + 8, from + 8);
@@ -49,12 +47,12 @@ static inline void nncc_runs_words(const nncc_short_runs *p, uint8_t *to, const 
             from += 16;
             to += 16;
         }
-        for (k = words; k > 0; k--) {
+        for (int32_t k = words; k > 0; k--) {
             nncc_word(to, from);
             from += 4;
             to += 4;
         }
-        for (k = bytes; k > 0; k--) {
+        for (int32_t k = bytes; k > 0; k--) {
             *to++ = *from++;
         }
         from += from_gap;
@@ -65,10 +63,9 @@ static inline void nncc_runs_words(const nncc_short_runs *p, uint8_t *to, const 
 #if !NNCC_COPY_WORDS
 static inline void nncc_runs_bytes(const nncc_short_runs *p, uint8_t *to, const uint8_t *from)
 {
-    int32_t i;
     int32_t k;
 
-    for (i = p->count; i > 0; i--) {
+    for (int32_t i = p->count; i > 0; i--) {
         const uint8_t *x = from;
         uint8_t *y = to;
 

@@ -7,13 +7,12 @@
 static int32_t nncc_sound_round(const nncc_sound_params *p, float x)
 {
     int32_t i, q;
-    float rest;
 
     if (x > 131072.0f || x < -131072.0f) { /* beyond any value with any zero point */
         return x > 0.0f ? p->high : p->low;
     }
     i = (int32_t)x;
-    rest = x - (float)i;
+    float rest = x - (float)i;
     if (rest > 0.5f || (rest == 0.5f && (i & 1) != 0)) {
         i++;
     } else if (rest < -0.5f || (rest == -0.5f && (i & 1) != 0)) {

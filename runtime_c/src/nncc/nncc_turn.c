@@ -71,9 +71,8 @@ static void nncc_turn_clear(const nncc_turn_state *t, int32_t r)
     const int32_t first = r * t->planes;
     const int32_t last = first + t->planes;
     int32_t plane = 0;
-    int32_t i;
 
-    for (i = first; i < last; i++) {
+    for (int32_t i = first; i < last; i++) {
         if (t->strip[i] >= 0) {
             int32_t room = i;
 
@@ -92,7 +91,6 @@ static void nncc_turn_row(const nncc_turn_state *t, int32_t r)
 {
     uint8_t *y = nncc_turn_at(t, r * t->planes);
     const int32_t *place = t->place + r;
-    int32_t i;
 
 #if NNCC_TURN_BYTES > 0
     if (t->done > 0) {
@@ -101,7 +99,7 @@ static void nncc_turn_row(const nncc_turn_state *t, int32_t r)
         y += 3 * t->done;
     }
 #endif
-    for (i = t->planes; i > 0; i--) {
+    for (int32_t i = t->planes; i > 0; i--) {
         t->strip[*place] = -1;
         if (t->rest.n > 0) {
             nncc_runs(&t->rest, nncc_turn_at(t, *place) + t->done, y);
@@ -127,18 +125,16 @@ void nncc_turn(const nncc_turn_params *p, const void *x, int32_t *scratch, void 
         (uint8_t *)(scratch + ((2 * count + p->planes + 1) & ~1)),
         {p->cols - done, 1, p->planes, 1, 0, 0, p->elem, 1, 0, 0},
     };
-    int32_t batch;
-    int32_t i;
 
     if (x != y) {
         nncc_copy(y, x, p->batches * count * t.bytes);
     }
-    for (batch = p->batches; batch > 0; batch--) {
-        for (i = 0; i < count; i++) {
+    for (int32_t batch = p->batches; batch > 0; batch--) {
+        for (int32_t i = 0; i < count; i++) {
             t.place[i] = i;
             t.strip[i] = i;
         }
-        for (i = 0; i < p->rows; i++) {
+        for (int32_t i = 0; i < p->rows; i++) {
             nncc_turn_clear(&t, i);
             nncc_turn_row(&t, i);
         }
