@@ -6,10 +6,20 @@
 #include "nncc_simd32.h"
 
 /* The sums of at most NNCC_NORM_CHUNK values. */
-#if NNCC_NORM_MVE
+#if NNCC_MVE_C && !NNCC_NORM_MVE
+#define NNCC_NORM_BYTES(what, x) \
+    do { \
+        const int8x16_t v = NNCC_GET16S##what(x); \
+\
+        s = vaddvaq_s8(s, v); \
+        q = vmladavaq_s8(q, v, v); \
+        x += 16; \
+    } while (0)
+#endif
 
 static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *square)
 {
+#if NNCC_NORM_MVE
     register int32_t s __asm("r2") = 0;
     register int32_t q __asm("r4") = 0;
 
@@ -25,32 +35,13 @@ static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *
                    : "lr", "q0", "cc", "memory");
     *sum = s;
     *square = (uint32_t)q;
-}
-
 #elif NNCC_MVE_C
-
-#define NNCC_NORM_BYTES(what, x) \
-    do { \
-        const int8x16_t v = NNCC_GET16S##what(x); \
-\
-        s = vaddvaq_s8(s, v); \
-        q = vmladavaq_s8(q, v, v); \
-        x += 16; \
-    } while (0)
-
-static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *square)
-{
     int32_t s = 0, q = 0;
 
     NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_NORM_BYTES, x);
     *sum = s;
     *square = (uint32_t)q;
-}
-
 #else
-
-static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *square)
-{
     int32_t s = 0;
     uint32_t q = 0;
 
@@ -78,9 +69,8 @@ static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *
     }
     *sum = s;
     *square = q;
-}
-
 #endif
+}
 
 void nncc_norm_add(const int8_t *x, int32_t n, nncc_norm_sums *s)
 {

@@ -4,11 +4,21 @@
 #include "nncc_mve.h"
 #include "nncc_resize_linear.h"
 
-#if NNCC_MVE && NNCC_ASM
+#if NNCC_MVE && !(NNCC_MVE && NNCC_ASM)
+#define NNCC_RESIZE_BLEND16(what, row) \
+    do { \
+        NNCC_PUTH##what(row, \
+                        vmlaq_n_s16(vmulq_n_s16(NNCC_GET8##what(a), (int16_t)wa), NNCC_GET8##what(b), (int16_t)wb)); \
+        a += 8; \
+        b += 8; \
+        row += 8; \
+    } while (0)
+#endif
 
 static NNCC_RESIZE_APART void nncc_resize_blend16(const int8_t *a, const int8_t *b, int32_t wa, int32_t wb,
                                                   int16_t *row, int32_t n)
 {
+#if NNCC_MVE && NNCC_ASM
     __asm volatile("wlstp.16 lr, %[n], 2f\n"
                    "1:\n\t"
                    "vldrb.s16 q0, [%[a]], #8\n\t"
@@ -21,33 +31,11 @@ static NNCC_RESIZE_APART void nncc_resize_blend16(const int8_t *a, const int8_t 
                    : [a] "+l"(a), [b] "+l"(b), [row] "+l"(row)
                    : [n] "r"(n), [wa] "r"(wa), [wb] "r"(wb)
                    : "lr", "q0", "q1", "cc", "memory");
-}
-
 #elif NNCC_MVE
-
-#define NNCC_RESIZE_BLEND16(what, row) \
-    do { \
-        NNCC_PUTH##what(row, \
-                        vmlaq_n_s16(vmulq_n_s16(NNCC_GET8##what(a), (int16_t)wa), NNCC_GET8##what(b), (int16_t)wb)); \
-        a += 8; \
-        b += 8; \
-        row += 8; \
-    } while (0)
-
-static NNCC_RESIZE_APART void nncc_resize_blend16(const int8_t *a, const int8_t *b, int32_t wa, int32_t wb,
-                                                  int16_t *row, int32_t n)
-{
     NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_RESIZE_BLEND16, row);
-}
-
 #else
-
-static NNCC_RESIZE_APART void nncc_resize_blend16(const int8_t *a, const int8_t *b, int32_t wa, int32_t wb,
-                                                  int16_t *row, int32_t n)
-{
     for (; n > 0; n--) {
         *row++ = (int16_t)(*a++ * wa + *b++ * wb);
     }
-}
-
 #endif
+}

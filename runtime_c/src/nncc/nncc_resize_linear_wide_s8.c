@@ -29,11 +29,23 @@ static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
     nncc_resize_blend32(p, a, b, wa, wb, row);
 }
 
-#if NNCC_PAIR_MVE
+#if NNCC_MVE_C && !NNCC_PAIR_MVE
+#define NNCC_RESIZE_WIDE_PIXEL(what, y) \
+    do { \
+        const int32x4_t u = NNCC_GETW##what(a), v = NNCC_GETW##what(b); \
+        const int32x4_t s = vmulhq_s32(vmlaq_n_s32(vmulq_n_s32(u, wa), v, wb), mult); \
+\
+        NNCC_PUT4##what(y, nncc_limit4(vshlq_r_s32(vaddq_s32(s, add), up), lo, hi)); \
+        a += 4; \
+        b += 4; \
+        y += 4; \
+    } while (0)
+#endif
 
 static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
                                           const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
 {
+#if NNCC_PAIR_MVE
     const int32_t *const constants = &r->mult;
 
     __asm volatile("ldr lr, [%[constants]]\n\t"
@@ -57,44 +69,20 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
                    : [a] "+r"(a), [b] "+r"(b), [y] "+l"(y)
                    : [n] "r"(n), [wa] "r"(wa), [wb] "r"(wb), [shift] "r"(-r->shift), [constants] "r"(constants)
                    : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
-}
-
 #elif NNCC_MVE_C
-
-#define NNCC_RESIZE_WIDE_PIXEL(what, y) \
-    do { \
-        const int32x4_t u = NNCC_GETW##what(a), v = NNCC_GETW##what(b); \
-        const int32x4_t s = vmulhq_s32(vmlaq_n_s32(vmulq_n_s32(u, wa), v, wb), mult); \
-\
-        NNCC_PUT4##what(y, nncc_limit4(vshlq_r_s32(vaddq_s32(s, add), up), lo, hi)); \
-        a += 4; \
-        b += 4; \
-        y += 4; \
-    } while (0)
-
-static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
-                                          const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
-{
     const int32x4_t mult = vdupq_n_s32(r->mult), add = vdupq_n_s32(r->add);
     const int32x4_t lo = vdupq_n_s32(-128), hi = vdupq_n_s32(127);
     const int32_t up = -r->shift;
 
     NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_RESIZE_WIDE_PIXEL, y);
-}
-
 #else
-
-static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
-                                          const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
-{
     const int32_t mult = r->mult, add = r->add, shift = r->shift;
 
     for (; n > 0; n--) {
         *y++ = (int8_t)nncc_pair_sat8(nncc_resize_high(*a++ * wa + *b++ * wb, mult, add) >> shift);
     }
-}
-
 #endif
+}
 
 static NNCC_RESIZE_APART void nncc_resize_wide_columns(const nncc_resize_linear_s8_params *p,
                                                        const nncc_resize_wide_round *rounding,
