@@ -157,11 +157,5 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
 void nncc_helium_avg_pool_short_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
-#if NNCC_HELIUM_MVE
-    if (nncc_pool_is_four(p) != 0) {
-        nncc_pool_fours(p, x, y);
-        return;
-    }
-#endif
-    nncc_pool(p, x, y);
+    nncc_pool_windows(p, x, y);
 }

@@ -3,60 +3,15 @@
 #include "nncc_helium_core.h"
 #include "nncc_short_runs.h"
 
-/* n bytes, n may be 0 or less. */
+/* n bytes, n may be 0 or less; and of the value v. */
 static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
 {
-#if NNCC_HELIUM_ASM
-    __asm volatile("wlstp.8 lr, %[n], 2f\n"
-                   "1:\n\t"
-                   "vldrb.8 q0, [%[from]], #16\n\t"
-                   "vstrb.8 q0, [%[to]], #16\n\t"
-                   "letp lr, 1b\n"
-                   "2:\n\t"
-                   : [to] "+r"(to), [from] "+r"(from)
-                   : [n] "r"(n > 0 ? n : 0)
-                   : "q0", "lr", "cc", "memory");
-#elif NNCC_HELIUM_MVE
-    if (n > 0) {
-        nncc_copy(to, from, n);
-    }
-#else
-    if (n > 0) {
-        memcpy(to, from, (size_t)n);
-    }
-#endif
+    nncc_copy(to, from, n > 0 ? n : 0);
 }
 
-/* n bytes of the value v, n may be 0 or less. */
 static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
 {
-#if NNCC_HELIUM_ASM
-    __asm volatile("vdup.8 q0, %[v]\n\t"
-                   "wlstp.8 lr, %[n], 2f\n"
-                   "1:\n\t"
-                   "vstrb.8 q0, [%[to]], #16\n\t"
-                   "letp lr, 1b\n"
-                   "2:\n\t"
-                   : [to] "+r"(to)
-                   : [v] "r"(v), [n] "r"(n > 0 ? n : 0)
-                   : "q0", "lr", "cc", "memory");
-#elif NNCC_HELIUM_MVE
-    const int8x16_t value = vdupq_n_s8((int8_t)v);
-
-    if (n >= NNCC_HELIUM_BYTES) {
-        vstrbq_s8(to + n - NNCC_HELIUM_BYTES, value);
-        for (int32_t k = (n - 1) / NNCC_HELIUM_BYTES; k > 0; k--) {
-            vstrbq_s8(to, value);
-            to += NNCC_HELIUM_BYTES;
-        }
-    } else if (n > 0) {
-        vstrbq_p_s8(to, value, vctp8q((uint32_t)n));
-    }
-#else
-    if (n > 0) {
-        memset(to, (int)(uint8_t)v, (size_t)n);
-    }
-#endif
+    nncc_set(to, (uint8_t)v, n > 0 ? n : 0);
 }
 
 /* What nncc_helium_gather copies: `count` pieces of n bytes; both are at least 1. */

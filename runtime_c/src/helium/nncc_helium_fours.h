@@ -3,7 +3,7 @@
  * nncc_helium_fours.h: windows of at most two by two elements as four each, where a window has fewer with some of them
  * twice: neither a maximum nor a mean changes. An including file defines nncc_pool_four.
  */
-#include "nncc_helium_core.h"
+#include "nncc_helium_window.h"
 
 #if NNCC_HELIUM_MVE
 
@@ -129,3 +129,14 @@ static inline void nncc_pool_fours(const nncc_helium_pool_params *p, const int8_
 #endif
 
 #endif
+
+static inline void nncc_pool_windows(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
+{
+#if NNCC_HELIUM_MVE
+    if (nncc_pool_is_four(p) != 0) {
+        nncc_pool_fours(p, x, y);
+        return;
+    }
+#endif
+    nncc_pool(p, x, y);
+}

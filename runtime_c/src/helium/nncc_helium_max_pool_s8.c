@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_fours.h"
-#include "nncc_helium_window.h"
 
 #if NNCC_HELIUM_ASM
 
@@ -116,11 +115,5 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
 void nncc_helium_max_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
-#if NNCC_HELIUM_MVE
-    if (nncc_pool_is_four(p) != 0) {
-        nncc_pool_fours(p, x, y);
-        return;
-    }
-#endif
-    nncc_pool(p, x, y);
+    nncc_pool_windows(p, x, y);
 }
