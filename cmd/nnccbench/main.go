@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
@@ -146,7 +147,10 @@ func measure(m model, board string, kernels option.Kernels, include, lib string,
 }
 
 // Geometry of the picture, in pixels.
-const lineHeight, charWidth, margin = 18, 7.85, 16
+const lineHeight, charWidth, margin = 18, 7.85, 12
+
+// Lines of the run that the picture shows: it leaves room for the rest of the first screen.
+const shownFirst, shownLast = 7, 4
 
 // terminal runs commands in dir, with the nncc that lies at program, and writes
 // what they print as an SVG: a picture of a real run. The first word of a command
@@ -168,9 +172,10 @@ func terminal(program, dir, to string, columns int, commands ...string) error {
 			lines = append(lines, line)
 		}
 	}
+	lines = slices.Replace(lines, shownFirst, len(lines)-shownLast, "...")
 	var b strings.Builder
 	width, height := int(charWidth*float64(columns))+2*margin, lineHeight*len(lines)+2*margin
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-size=\"13\" "+
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%[1]d\" height=\"%[2]d\" viewBox=\"0 0 %[1]d %[2]d\" font-size=\"13\" "+
 		"font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n", width, height)
 	fmt.Fprintf(&b, "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#101820\"/>\n", width, height)
 	for i, line := range lines {
