@@ -46,6 +46,16 @@ void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, v
 
 #else
 
+#define NNCC_LUT_FOUR(i) \
+    do { \
+        const uint32_t a = t[from[i]], b = t[from[(i) + 1]], c = t[from[(i) + 2]], d = t[from[(i) + 3]]; \
+\
+        to[i] = (uint8_t)a; \
+        to[(i) + 1] = (uint8_t)b; \
+        to[(i) + 2] = (uint8_t)c; \
+        to[(i) + 3] = (uint8_t)d; \
+    } while (0)
+
 /* 8 elements in 24 instructions and the loop: the loads of a half wait for each other's results together. */
 void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, void *y)
 {
@@ -55,28 +65,8 @@ void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, v
     int32_t n = p->count;
 
     for (; n >= 8; n -= 8) {
-        uint32_t a = from[0], b = from[1], c = from[2], d = from[3];
-
-        a = t[a];
-        b = t[b];
-        c = t[c];
-        d = t[d];
-        to[0] = (uint8_t)a;
-        to[1] = (uint8_t)b;
-        to[2] = (uint8_t)c;
-        to[3] = (uint8_t)d;
-        a = from[4];
-        b = from[5];
-        c = from[6];
-        d = from[7];
-        a = t[a];
-        b = t[b];
-        c = t[c];
-        d = t[d];
-        to[4] = (uint8_t)a;
-        to[5] = (uint8_t)b;
-        to[6] = (uint8_t)c;
-        to[7] = (uint8_t)d;
+        NNCC_LUT_FOUR(0);
+        NNCC_LUT_FOUR(4);
         from += 8;
         to += 8;
     }
