@@ -31,7 +31,7 @@ func layer(r *rand.Rand, board string) *query.Query {
 	window := map[string]any{"kernel_shape": []int{k, k}, "strides": []int{stride, stride},
 		"pads": []int{k / 2, k / 2, k / 2, k / 2}}
 	x := []int{1, c, size, size}
-	switch r.IntN(9) {
+	switch r.IntN(8) {
 	case 0, 1, 2:
 		out := 4 + r.IntN(45)
 		q.Shapes = [][]int{x, {out, c, k, k}, {out}}
@@ -43,9 +43,6 @@ func layer(r *rand.Rand, board string) *query.Query {
 		q.Op, q.Shapes, window = "Gemm", [][]int{{1, 8 * c}, {8 * c, out}, {out}}, nil
 	case 6:
 		q.Op, q.Shapes, window = "Add", [][]int{x, x}, nil
-	case 7:
-		q.Op, q.Word, q.Shapes = "Transpose", "int8", [][]int{{1 + r.IntN(3), c, size * size}}
-		window = map[string]any{"perm": []int{0, 2, 1}}
 	default:
 		q.Op, q.Shapes = []string{"MaxPool", "AveragePool"}[r.IntN(2)], [][]int{x}
 		window["kernel_shape"], window["strides"], window["pads"] = []int{2, 2}, []int{2, 2}, []int{0, 0, 0, 0}
