@@ -19,9 +19,10 @@ import (
 func TestShippedBoardsLoad(t *testing.T) {
 	want := []string{"alif-e3", "alif-e8", "apollo510", "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33",
 		"cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "ethos-u55-128", "ethos-u55-256", "ethos-u55-32",
-		"ethos-u55-64", "ethos-u65-256", "ethos-u65-512", "gd32f450", "host", "max32690", "microbit", "mla-host",
-		"mla-m55", "nrf52840", "nrf5340", "ra6m4", "ra8d1", "rp2040", "rp2350", "samd51", "stm32f411", "stm32f746",
-		"stm32g0b1", "stm32h743", "stm32h7a3", "stm32l4r5zi", "stm32n657", "stm32u575"}
+		"ethos-u55-64", "ethos-u65-256", "ethos-u65-512", "gd32f450", "himax-we2", "host", "m55m1", "max32690",
+		"microbit", "mla-host", "mla-m55", "nrf52840", "nrf5340", "pse84", "ra6m4", "ra8d1", "ra8p1", "rp2040",
+		"rp2350", "samd51", "stm32f411", "stm32f746", "stm32g0b1", "stm32h743", "stm32h7a3", "stm32l4r5zi",
+		"stm32n657", "stm32u575"}
 	if got := boards.List(); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("List() = %v, want %v: a new board has its name in this test", got, want)
 	}

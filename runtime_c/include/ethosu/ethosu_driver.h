@@ -2,6 +2,10 @@
 /*
  * ethosu_driver.h: how a model's firmware runs a command stream on an Arm Ethos-U. The sources that nncc ships stand
  * for the hardware: they execute streams with the same results bit for bit. There is one device.
+ *
+ * Where NNCC_ETHOSU_DRIVER is defined as the header of Arm's driver (-DNNCC_ETHOSU_DRIVER='<ethosu_driver.h>'), streams
+ * run on the hardware by ethosu_reserve_driver and ethosu_invoke_v3. The driver has to be initialised, without fast
+ * memory of its own; it cleans and invalidates caches by ethosu_flush_dcache and ethosu_invalidate_dcache.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +21,8 @@ typedef enum
     ETHOSU_ERR_STREAM = 1,  /* no stream, or cut short */
     ETHOSU_ERR_COMMAND = 2, /* a command or a mode that there is not */
     ETHOSU_ERR_ADDRESS = 3, /* it reads or writes outside of its regions */
-    ETHOSU_ERR_WEIGHTS = 4  /* damaged weights */
+    ETHOSU_ERR_WEIGHTS = 4, /* damaged weights */
+    ETHOSU_ERR_DRIVER = 5   /* Arm's driver refuses the stream, or it failed */
 } ethosu_status;
 
 /* Bytes of a region: write is NULL where it is read only. */

@@ -4,6 +4,34 @@
 
 #include "ethosu_sim.h"
 
+#ifdef NNCC_ETHOSU_DRIVER
+
+#undef ETHOSU_DRIVER_H /* Arm's header has the same guard as ours */
+#include NNCC_ETHOSU_DRIVER
+
+/* Runs actions on regions by Arm's driver. */
+static ethosu_status ethosu_invoke_actions(const uint8_t *actions, uint32_t bytes, const ethosu_region *region)
+{
+    struct ethosu_driver *const driver = ethosu_reserve_driver();
+    uint64_t base[ETHOSU_REGIONS];
+    size_t size[ETHOSU_REGIONS];
+
+    if (driver == NULL) {
+        return ETHOSU_ERR_DRIVER;
+    }
+    for (int32_t i = 0; i < (int32_t)ETHOSU_REGIONS; i++) {
+        base[i] = (uint64_t)(uintptr_t)region[i].read;
+        size[i] = region[i].bytes;
+    }
+
+    const int failed = ethosu_invoke_v3(driver, actions, (int)bytes, base, size, (int)ETHOSU_REGIONS, NULL);
+
+    ethosu_release_driver(driver);
+    return failed == 0 ? ETHOSU_OK : ETHOSU_ERR_DRIVER;
+}
+
+#else
+
 enum
 {
     ETHOSU_ACT_CONFIG = 1,
@@ -65,36 +93,50 @@ static void ethosu_actions(ethosu_device *d, const uint8_t *p, uint32_t words)
 /* The device. */
 static ethosu_device ethosu_npu;
 
-/* Whether bytes lie in a region, one that may be written where write is not 0. */
-static int32_t ethosu_inside(const ethosu_device *d, uint32_t region, uint32_t at, uint32_t bytes, int32_t write)
+/* Runs actions on regions by the simulator. */
+static ethosu_status ethosu_invoke_actions(const uint8_t *actions, uint32_t bytes, const ethosu_region *region)
 {
-    return region < (uint32_t)ETHOSU_REGIONS && at <= d->region[region].bytes &&
-           bytes <= d->region[region].bytes - at && (write == 0 || d->region[region].write != NULL);
+    ethosu_device *const d = &ethosu_npu;
+
+    (void)memset(d, 0, sizeof(*d));
+    (void)memcpy(d->region, region, sizeof(d->region));
+    ethosu_actions(d, actions, bytes / 4u);
+    return d->status;
+}
+
+#endif
+
+/* Whether bytes lie in a region, one that may be written where write is not 0. */
+static int32_t ethosu_inside(const ethosu_region *all, uint32_t region, uint32_t at, uint32_t bytes, int32_t write)
+{
+    return region < (uint32_t)ETHOSU_REGIONS && at <= all[region].bytes && bytes <= all[region].bytes - at &&
+           (write == 0 || all[region].write != NULL);
 }
 
 ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const ethosu_region *regions,
                          uint32_t region_count, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
                          uint32_t out_count)
 {
-    ethosu_device *const d = &ethosu_npu;
+    ethosu_region all[ETHOSU_REGIONS];
+    ethosu_status status;
 
-    (void)memset(d, 0, sizeof(*d));
     if (region_count > (uint32_t)ETHOSU_REGIONS) {
         return ETHOSU_ERR_ADDRESS;
     }
-    (void)memcpy(d->region, regions, region_count * sizeof(regions[0]));
+    (void)memset(all, 0, sizeof(all));
+    (void)memcpy(all, regions, region_count * sizeof(regions[0]));
     for (uint32_t i = 0; i < in_count; i++) {
-        if (ethosu_inside(d, in[i].region, in[i].at, in[i].bytes, 1) == 0) {
+        if (ethosu_inside(all, in[i].region, in[i].at, in[i].bytes, 1) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }
-        (void)memcpy(d->region[in[i].region].write + in[i].at, in[i].data, in[i].bytes);
+        (void)memcpy(all[in[i].region].write + in[i].at, in[i].data, in[i].bytes);
     }
-    ethosu_actions(d, actions, action_bytes / 4u);
+    status = ethosu_invoke_actions(actions, action_bytes, all);
     for (uint32_t i = 0; i < out_count; i++) {
-        if (ethosu_inside(d, out[i].region, out[i].at, out[i].bytes, 0) == 0) {
+        if (ethosu_inside(all, out[i].region, out[i].at, out[i].bytes, 0) == 0) {
             return ETHOSU_ERR_ADDRESS;
         }
-        (void)memcpy(out[i].data, d->region[out[i].region].read + out[i].at, out[i].bytes);
+        (void)memcpy(out[i].data, all[out[i].region].read + out[i].at, out[i].bytes);
     }
-    return d->status;
+    return status;
 }

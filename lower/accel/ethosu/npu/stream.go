@@ -18,6 +18,8 @@ const (
 	actReserved, actConfig, actCommands, actRead, actDump, actNop = 0, 1, 2, 3, 4, 5
 	fourCC                                                        = 'C' | 'O'<<8 | 'P'<<16 | '1'<<24
 	maxStream                                                     = 1 << 24 // bytes
+
+	architecture = 1<<28 | 6<<16 // 1.0.6
 )
 
 // Parse reads the driver's actions.
@@ -51,7 +53,10 @@ func (s *Stream) action(w uint32, left []uint32) (n int, err error) {
 		if n = 2; len(left) < n {
 			return 0, fmt.Errorf("cut short: the action of the configuration has %d words, want 2", len(left))
 		}
-		s.Config, err = configOf(left[0])
+		if s.Config, err = configOf(left[0]); err == nil && left[1]>>28 != architecture>>28 {
+			err = fmt.Errorf("the stream is for version %d of the architecture, which drivers compare with the "+
+				"device's; want 1", left[1]>>28)
+		}
 	case actCommands:
 		if n = int(w>>16 | w>>8&0xFF<<16); n > len(left) || 4*n > maxStream {
 			return 0, fmt.Errorf("cut short: the command stream has %d words, %d are there", n, len(left))

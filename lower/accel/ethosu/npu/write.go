@@ -229,7 +229,8 @@ func (w *Writer) Bytes() []byte {
 	macs := uint32(mathbits.TrailingZeros(uint(c.MACs * c.Cores)))
 	config := macs | uint32(c.Banks*c.Cores)<<8 | uint32(flag(c.U65, 28))
 	n := uint32(len(w.words))
-	words := []uint32{fourCC, actConfig, config, 0, actNop, actNop, actNop, actCommands | n<<16 | n>>16&0xFF<<8}
+	words := []uint32{fourCC, actConfig | 1<<20, config, architecture, actNop, actNop, actNop,
+		actCommands | n<<16 | n>>16&0xFF<<8}
 	var out []byte
 	for _, x := range append(words, w.words...) {
 		out = binary.LittleEndian.AppendUint32(out, x)
