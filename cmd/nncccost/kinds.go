@@ -92,6 +92,7 @@ var plain = []kind{
 	{name: "conv dilated relu", draw: dilated(conv3x3), add: relu(addConv), own: true},
 	{name: "channel lines", draw: channelLines, add: addConv, own: true},
 	{name: "channel lines apart", draw: strided(channelLines), add: addConv, own: true},
+	{name: "depthwise taps", draw: depthwiseTaps, add: addConv, own: true},
 	{name: "depthwise", draw: depthwise, add: addConv, generic: true},
 	{name: "depthwise relu", draw: depthwise, add: relu(addConv), own: true},
 	{name: "depthwise 3x3", draw: depthwise3x3, add: addConv, own: true},
@@ -243,6 +244,13 @@ func grouped(r *rand.Rand) cost.Geometry {
 func depthwiseLines(r *rand.Rand) cost.Geometry {
 	k, c := 2+r.IntN(15), channels(r)+3
 	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 1+r.IntN(4), k+4+r.IntN(60), 1, k, 1+r.IntN(4)/3)
+}
+
+// depthwiseTaps are a row or a column of a few taps.
+func depthwiseTaps(r *rand.Rand) cost.Geometry {
+	k, c := [2]int{1, 2 + r.IntN(4)}, 4+4*r.IntN(20)
+	turn := r.IntN(2)
+	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 6+r.IntN(12), 6+r.IntN(30), k[turn], k[1-turn], 1)
 }
 
 func depthwise(r *rand.Rand) cost.Geometry {

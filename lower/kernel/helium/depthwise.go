@@ -97,6 +97,81 @@ func lowerPatches(n *kernel.Node) *call.Lowered {
 			i8Scratch(0), i8Out(0)}})
 }
 
+// flat is a depthwise convolution with a column or a row of few taps: lines of bytes, whichever channels they are of.
+var flat = &kernel.Kernel{
+	Name: "nncc_helium_depthwise_taps_s8", Library: Library,
+	Doc: "int8 depthwise convolution with a column or a row of 2 to 5 taps, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerFlat,
+	Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil), shiftsRule,
+		convRule("WINDOW-LINE", "a column or a row of 2 to 5 taps, horizontal stride 1, an output a channel, lines of "+
+			"whole words, at most 4096 bytes", func(c *convolution) string {
+			taps, line := c.Kernel.H*c.Kernel.W, c.flatLine()
+			if min(c.Kernel.H, c.Kernel.W) > 1 || taps < 2 || taps > mostTaps || c.Stride.W != 1 ||
+				c.G.COut != c.G.CIn || min(c.Pad.H, c.Pad.W) < 0 || line > mostWindowScratch ||
+				c.Kernel.W == 1 && c.Out.W != c.In.W || c.Out.W*c.G.CIn%4 != 0 {
+				return fmt.Sprintf("kernel %v with strides %v, %d columns of %d channels, %d outputs of them and "+
+					"lines of %d bytes, want a column or a row of 2 to %d taps, 1, whole words, as many and at most %d",
+					c.G.Kernel, c.G.Strides, c.Out.W, c.G.CIn, c.G.COut, line, mostTaps, mostWindowScratch)
+			}
+			return ""
+		}), tapSums),
+}
+
+// mostTaps are the taps of the longest line that is computed so.
+const mostTaps = 5
+
+// flatLine is the bytes of a row with its padding, or, for a column of taps, of one outside of the image; 0: there is
+// none.
+func (c *convolution) flatLine() int {
+	across := (c.Kernel.W - 1) * c.Dilation.W
+	switch {
+	case c.Kernel.W > 1 && c.Pad.W == 0 && c.Out.W+across <= c.In.W:
+		return 0
+	case c.Kernel.W == 1 && !c.Padded():
+		return 0
+	}
+	return (c.Out.W + across) * c.G.CIn
+}
+
+func lowerFlat(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
+	// Bytes of a line have the channels in turn: so many until a vector begins with the first one again.
+	period := c.G.CIn
+	for period%vector != 0 {
+		period += c.G.CIn
+	}
+	turns := c.l.part(0, period)
+	full := turns.full()
+	var folds []*pack.Folded
+	for at := 0; at < period && full; at += vector {
+		f, why := turns.folded(at, vector)
+		full = why == ""
+		folds = append(folds, f)
+	}
+	if !full {
+		folds = nil
+	}
+	p := c.l.Params
+	params := &param.HeliumDepthwiseTaps{Batch: c.G.N, InH: c.In.H, OutH: c.Out.H, InRow: c.In.W * c.G.CIn,
+		OutRow: c.Out.W * c.G.CIn, StrideH: c.Stride.H, PadTop: c.Pad.H, PadLeft: c.Pad.W * c.G.CIn, Down: 0,
+		Across: 0, Line: c.flatLine(), Records: period / vector, InZero: call.T(-p.InOff), Zero: call.T(p.OutOff),
+		ActMin: call.T(p.ActMin), ActMax: call.T(p.ActMax)}
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.CIn, Rows: 1, Reads: param.Mixed,
+		Last: c.Out.W*c.G.CIn - (c.G.CIn-1)/vector*vector}
+	if c.Kernel.W > 1 {
+		params.Across = c.Dilation.W * c.G.CIn
+		if c.flatLine() > 0 {
+			k.Reads = param.Before
+		}
+	} else {
+		params.Down = c.Dilation.H
+	}
+	return own(&call.Lowered{Scratch: max(vector, c.flatLine()), Unused: []int{1, 2}, Overlap: k.Overlap(&c.Window)},
+		call.Call{Func: fmt.Sprint("nncc_helium_depthwise_taps", c.Kernel.H*c.Kernel.W,
+			steps(full, full && c.l.fromZero()), "_s8"), Args: []call.Arg{param.Struct(params), i8In(0),
+			packed(turns.wideBlocks(folds, true)), i8Scratch(0), i8Out(0)}})
+}
+
 // minWide are the channels from which on 16 lanes pay.
 const minWide = 9
 
@@ -116,9 +191,11 @@ var depthwise3x3 = &kernel.Kernel{
 			}
 			return ""
 		}),
-		convRule("TAP-SUMS", "products of two taps add up in 16 bits",
-			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
+		tapSums),
 }
+
+var tapSums = convRule("TAP-SUMS", "products of two taps add up in 16 bits",
+	func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })
 
 // pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
 func (l *layer) pairsFit(pairs [][2]int) string {
@@ -136,8 +213,9 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 	return ""
 }
 
-// wideBlocks are records of 16 channels, the last two of which may overlap.
-func (l *layer) wideBlocks(folds []*pack.Folded) []byte {
+// wideBlocks are records of 16 channels, the last two of which may overlap; below: what is added to folded sums below 0
+// takes the place of scale and offset, which follow the taps.
+func (l *layer) wideBlocks(folds []*pack.Folded, below bool) []byte {
 	var b []byte
 	n := len(l.Rows)
 	place := func(i int) int { return i/4 + i%4/2*4 + i%2*8 }
@@ -151,8 +229,15 @@ func (l *layer) wideBlocks(folds []*pack.Folded) []byte {
 		var h [3 * vector]int32
 		for i, c := range f.Channels {
 			h[place(i)], h[vector+place(i)] = c.B, c.M
+			if below {
+				h[2*vector+place(i)] = c.D
+			}
 		}
-		h[2*vector], h[2*vector+1] = 1<<f.K, f.C
+		if below {
+			b = words(b, 1<<f.K, f.C, 0, 0)
+		} else {
+			h[2*vector], h[2*vector+1] = 1<<f.K, f.C
+		}
 		copy(b[head:], words(nil, h[:]...))
 	}
 	return b
@@ -202,7 +287,7 @@ func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}, Overlap: k.Overlap(&c.Window)}, call.Call{
 		Func: "nncc_helium_depthwise_3x3_stride2" + then + "_s8", Args: []call.Arg{
 			c.params(), i8In(0),
-			packed(c.l.wideBlocks(folds)), i8Scratch(0), i8Out(0)}})
+			packed(c.l.wideBlocks(folds, false)), i8Scratch(0), i8Out(0)}})
 }
 
 // inOrder are taps by twos; a last odd one has no partner.

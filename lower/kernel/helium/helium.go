@@ -20,7 +20,8 @@ import (
 const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, depthwise,
+var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, flat,
+	depthwise,
 	fullyConnected, batchMatMul, avgPoolShort, avgPool, maxPool, add, pairs, rounded, transpose, runs, limits, two,
 	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16, batchMatMul16}, int16s,
 	recurrentRows())

@@ -1434,6 +1434,31 @@ func (*HeliumDepthwise3x3) CType() string {
 	return "nncc_helium_depthwise_3x3_params"
 }
 
+// HeliumDepthwiseTaps is nncc_helium_depthwise_taps_params.
+type HeliumDepthwiseTaps struct {
+	Batch   any `c:"batch"`
+	InH     any `c:"in_h"`
+	OutH    any `c:"out_h"`
+	InRow   any `c:"in_row"`
+	OutRow  any `c:"out_row"`
+	StrideH any `c:"stride_h"`
+	PadTop  any `c:"pad_top"`
+	PadLeft any `c:"pad_left"`
+	Down    any `c:"down"`
+	Across  any `c:"across"`
+	Line    any `c:"line"`
+	Records any `c:"records"`
+	InZero  any `c:"in_zero"`
+	Zero    any `c:"zero"`
+	ActMin  any `c:"act_min"`
+	ActMax  any `c:"act_max"`
+}
+
+// CType is the struct in C.
+func (*HeliumDepthwiseTaps) CType() string {
+	return "nncc_helium_depthwise_taps_params"
+}
+
 // HeliumMatmul is nncc_helium_matmul_params.
 type HeliumMatmul struct {
 	Pitch    any `c:"pitch"`

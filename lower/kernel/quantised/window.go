@@ -66,7 +66,7 @@ func (l *Layer) Channel(c int) (bias, mult, shift int32) {
 	return bias, l.Params.Mult[c], l.Params.Shift[c]
 }
 
-// Pick are n channels of the layer, step apart.
+// Pick are n channels of the layer, step apart; behind the last one the first ones follow again.
 func (l *Layer) Pick(first, step, n int) Layer {
 	x := Layer{Params: l.Params}
 	p := *l.Params
@@ -74,7 +74,7 @@ func (l *Layer) Pick(first, step, n int) Layer {
 		p.Mult, p.Shift = nil, nil
 		x.Params = &p
 	}
-	for c := first; len(x.Rows) < n; c += step {
+	for c := first; len(x.Rows) < n; c = (c + step) % len(l.Rows) {
 		x.Rows = append(x.Rows, l.Rows[c])
 		if len(l.Bias) > 0 {
 			x.Bias = append(x.Bias, l.Bias[c])

@@ -331,6 +331,37 @@ typedef struct
 /* KERNELS(helium_depthwise_3x3) */
 
 /*
+ * Depthwise convolution, channels last, of a column or a row of 2 to 5 taps, horizontal stride 1: a row of results is
+ * one line of bytes, a vector of 16 at a time, whichever channels they are of. packed holds `records` of 16 neighbouring
+ * bytes each, which repeat themselves: those of nncc_helium_depthwise_3x3_stride2 (in the order of its lanes), upper:
+ * bias, multiplier and what is added below 0, then the taps, then int32 scale, offset, 0, 0. Scratch holds `line` bytes:
+ * rows of a row of taps with their padding, or what a column finds outside of the image.
+ *
+ * Per 16 results of 3 taps: 26 for the sums, 44 for the requantisation (upper: 33), 5 others.
+ */
+typedef struct
+{
+    int32_t batch;
+    int32_t in_h;
+    int32_t out_h;
+    int32_t in_row;  /* bytes of a row of the input */
+    int32_t out_row; /* and of the result: whole words */
+    int32_t stride_h;
+    int32_t pad_top;
+    int32_t pad_left; /* bytes */
+    int32_t down;     /* rows from a tap to the next; 0: a row of taps */
+    int32_t across;   /* bytes from a tap to the next; 0: a column of taps */
+    int32_t line;     /* bytes; 0: rows are read where they lie, without padding */
+    int32_t records;
+    int32_t in_zero;
+    int32_t zero; /* output zero point */
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_depthwise_taps_params;
+
+/* KERNELS(helium_depthwise_taps) */
+
+/*
  * Windows of a depthwise convolution in scratch, of one channel after the other: `vectors` times 16 bytes, in which the
  * weights say what counts. The kernels with k in their names are for so many vectors, those with step for so many bytes
  * between neighbouring windows; the one without takes any. Four outputs of a channel go together. `fours`, `x_back` and

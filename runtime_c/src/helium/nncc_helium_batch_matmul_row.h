@@ -3,7 +3,9 @@
  * nncc_helium_batch_matmul_row.h: nncc_helium_batch_matmul_s8 of single rows. The right matrix, whose columns are
  * neighbours, is taken as it is: 16 columns at a time, a lane each, 11 instructions for a row of the matrix.
  */
-#include "nncc_helium_core.h"
+#include "nncc_helium_batch_matmul_columns.h"
+
+#if NNCC_HELIUM_MVE
 
 /* What a single row shares with its columns; the assembly has the offsets. */
 typedef struct
@@ -16,7 +18,7 @@ typedef struct
     int32_t start;    /* 20: of every sum */
     int32_t k;        /* 24 */
     int32_t step;     /* 28: bytes from a row of the right matrix to the next */
-    const int32_t *a; /* 32: the row without its zero point */
+    const int16_t *a; /* 32: the row without its zero point */
 } nncc_bmm_row_frame;
 
 #if NNCC_HELIUM_ASM
@@ -40,7 +42,7 @@ typedef struct
                    "ldrd r2,r4,[%[f],#28]\n" \
                    "dls lr,lr\n" \
                    "1:\n" \
-                   "ldr r3,[r4],#4\n" \
+                   "ldrsh r3,[r4],#2\n" \
                    steps \
                    "add %[b],%[b],r2\n" \
                    "le lr,1b\n" \
@@ -69,7 +71,7 @@ static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8
 }
 /* clang-format on */
 
-#elif NNCC_HELIUM_MVE
+#else
 
 /* Four sums to y. */
 static inline void nncc_bmm_row_end(const nncc_bmm_row_frame *f, int32x4_t r, int8_t *y)
@@ -111,29 +113,6 @@ static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8
     nncc_bmm_row_end(f, q0, to);
 }
 
-#else
-
-/* 4 columns of y. */
-static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8_t *to)
-{
-    for (int32_t c = 0; c < 4; c++) {
-        uint32_t acc = (uint32_t)f->start;
-
-        for (int32_t i = 0; i < f->k; i++) {
-            acc += (uint32_t)(f->a[i] * right[i * f->step + c]);
-        }
-        to[c] = nncc_rq_s8(acc, f->mult, f->shift, f->zero, f->act_min, f->act_max);
-    }
-}
-
-/* 16 columns of y. */
-static void nncc_bmm_row16(const nncc_bmm_row_frame *f, const int8_t *right, int8_t *to)
-{
-    for (int32_t c = 0; c < 16; c += 4) {
-        nncc_bmm_row4(f, right + c, to + c);
-    }
-}
-
 #endif
 
 /* One row times a matrix of at least four columns that are neighbours. The last ones may be computed twice. */
@@ -157,8 +136,8 @@ static void nncc_bmm_one_row(nncc_bmm_row_frame *f, const int8_t *b, int32_t n, 
     }
 }
 
-/* Single rows: each without its zero point in scratch, k words. */
-static void nncc_bmm_rows(const nncc_helium_batch_matmul_params *p, const int8_t *a, const int8_t *b, int32_t *own,
+/* Single rows: each without its zero point in scratch. */
+static void nncc_bmm_rows(const nncc_helium_batch_matmul_params *p, const int8_t *a, const int8_t *b, int16_t *own,
                           int8_t *y)
 {
     const int8_t *left = NULL;
@@ -178,13 +157,7 @@ static void nncc_bmm_rows(const nncc_helium_batch_matmul_params *p, const int8_t
                 const int8_t *const at = a + i * p->a_batch[0] + j * p->a_batch[1] + l * p->a_batch[2];
 
                 if (at != left) {
-                    int32_t sum = 0;
-
-                    for (int32_t k = 0; k < p->k; k++) {
-                        own[k] = at[k * p->a_k] - p->a_zero;
-                        sum += own[k];
-                    }
-                    f.start = -p->b_zero * sum;
+                    f.start = -p->b_zero * nncc_bmm_without(at, p->k, p->a_k, p->a_zero, own);
                     left = at;
                 }
                 nncc_bmm_one_row(&f, b + i * p->b_batch[0] + j * p->b_batch[1] + l * p->b_batch[2], p->n,
@@ -193,3 +166,5 @@ static void nncc_bmm_rows(const nncc_helium_batch_matmul_params *p, const int8_t
         }
     }
 }
+
+#endif

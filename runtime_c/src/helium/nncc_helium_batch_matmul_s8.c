@@ -283,12 +283,21 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
     const int8_t *left = NULL, *right = NULL, *rows = NULL;
 #if NNCC_HELIUM_MVE
     const int32_t row = p->m == 1 && p->b_k == 1, few = row || (p->n < 4 && p->a_k == 1 && p->y_m == p->n);
-#endif
+    nncc_helium_batch_matmul_params q = *p;
 
+    if (row) { /* the column of the product turned round, of rows of b as they are */
+        q.m = p->n;
+        q.n = 1;
+        q.a_m = p->b_n;
+        q.b_k = p->a_k;
+        q.a_zero = p->b_zero;
+        q.b_zero = p->a_zero;
+    }
     if (p->m == 1 && p->b_n == 1 && p->n >= 4) {
-        nncc_bmm_rows(p, a, b, start, y);
+        nncc_bmm_rows(p, a, b, (int16_t *)(void *)scratch, y);
         return;
     }
+#endif
     for (int32_t i = 0; i < p->batch[0]; i++) {
         for (int32_t j = 0; j < p->batch[1]; j++) {
             for (int32_t l = 0; l < p->batch[2]; l++) {
@@ -297,8 +306,8 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
 
 #if NNCC_HELIUM_MVE
                 if (few) {
-                    (row ? nncc_bmm_turned : nncc_bmm_columns)(
-                        p, at, bt, copy, y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
+                    nncc_bmm_columns(&q, row ? bt : at, row ? at : bt, copy,
+                                     y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
                     continue;
                 }
 #endif

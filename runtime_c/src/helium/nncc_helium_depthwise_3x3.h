@@ -2,7 +2,8 @@
 /*
  * nncc_helium_depthwise_3x3.h: what becomes of the sums of nncc_helium_depthwise_3x3*_s8. An including file defines
  * NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU, 1 where act_min is the zero point, and
- * NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
+ * NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h), and NNCC_3X3_BELOW, 1 where something
+ * is added to those below 0 then.
  */
 #include "nncc_helium_copy.h"
 
@@ -27,7 +28,15 @@
 #elif NNCC_HELIUM_MVE
 
 /* Sums by the numbers at w, which has the biases, the multipliers and the shifts `next` bytes apart. */
-#if NNCC_3X3_UPPER
+#if NNCC_3X3_BELOW
+#define NNCC_3X3_SCALED(v, w, next, scale, offset) nncc_3x3_scaled(v, w, scale, offset)
+static inline int32x4_t nncc_3x3_scaled(int32x4_t v, const int8_t *w, int32_t scale, int32_t offset)
+{
+    v = vmlaq_n_s32(nncc_words(w), v, scale);
+    v = vaddq_m_s32(v, v, nncc_words(w + 128), vcmpltq_n_s32(v, 0));
+    return vqrdmlashq_n_s32(v, nncc_words(w + 64), offset);
+}
+#elif NNCC_3X3_UPPER
 #define NNCC_3X3_SCALED(v, w, next, scale, offset) \
     vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w), v, scale), nncc_words((w) + (next)), offset)
 #else

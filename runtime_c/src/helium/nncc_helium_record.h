@@ -21,18 +21,18 @@ static inline int32_t nncc_record_bytes(int32_t vectors)
 #if NNCC_HELIUM_ASM
 
 /*
- * Sums with their bias in q as results: multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free.
+ * Sums with their bias in q as results: multipliers in q6, shifts in q7, clamp in q3 and q4, t free.
  */
 /* clang-format off */
 #if NNCC_RECORD_S16
-#define NNCC_RECORD_RESULTS(q, round, t) \
+#define NNCC_RECORD_RESULTS(q, round, t, zero) \
     "vqdmulh.s32 " #q "," #q ",q6\nvrshl.s32 " #q "," #q ",q7\n" \
     "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
 #else
-#define NNCC_RECORD_RESULTS(q, round, t) \
+#define NNCC_RECORD_RESULTS(q, round, t, zero) \
     "vqrdmulh.s32 " #q "," #q ",q6\n" \
     round(q, t) \
-    "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n" \
+    "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q "," zero "\n" \
     "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
 #endif
 /* clang-format on */
