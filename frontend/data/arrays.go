@@ -126,8 +126,8 @@ func (s *Set) entries(where, class string, list []npz.Entry) {
 		if found[i] == nil {
 			names := lists.Map(list, func(e npz.Entry) string { return e.Name })
 			s.refuse(true, where, "no array is called %q as the model's input is; found %s%s", v.Name, quoted(names),
-				cmp.Or(text.Meant(v.Name, names), fmt.Sprintf("; an input that an output feeds is state: --state OUTPUT=%s, "+
-					"one that never changes a constant: --set %[1]s=VALUE", v.Name)))
+				cmp.Or(text.Meant(v.Name, names), fmt.Sprintf("; an input that an output feeds is state: "+
+					"--state OUTPUT=%s, one that never changes a constant: --set %[1]s=VALUE", v.Name)))
 		}
 		x := s.split(where, v, found[i])
 		s.refuse(count >= 0 && len(x) != count,
