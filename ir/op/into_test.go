@@ -58,63 +58,10 @@ func drawn(r *rand.Rand, spread float64, shape ...int) *tensor.Dense {
 
 // intoDraw is an operator that is being drawn.
 type intoDraw struct {
-	r        *rand.Rand
-	shape    []int
-	in       []*tensor.Dense
-	attrs    ir.Attrs
-	constant map[int]bool // of in
-}
-
-func (d *intoDraw) act() {
-	if d.r.IntN(2) == 0 {
-		d.attrs["act_min"], d.attrs["act_max"] = ir.Float(0), ir.Float(2)
-	}
-}
-
-// window is that of a pooling in one or two dimensions.
-func (d *intoDraw) window() {
-	s, kernel, pads := []int{1 + d.r.IntN(2), 1 + d.r.IntN(3)}, []int{}, []int{}
-	var strides, dilations []int
-	for range 1 + d.r.IntN(2) {
-		k, apart := 1+d.r.IntN(3), 1+d.r.IntN(2)
-		s, kernel = append(s, (k-1)*apart+1+d.r.IntN(9)), append(kernel, k)
-		strides, dilations, pads = append(strides, 1+d.r.IntN(3)), append(dilations, apart), append(pads, d.r.IntN(k))
-	}
-	pads = append(pads, pads...)
-	d.in[0] = drawn(d.r, 1, s...)
-	d.attrs["kernel_shape"], d.attrs["strides"], d.attrs["dilations"], d.attrs["pads"] = ir.Ints(kernel...),
-		ir.Ints(strides...), ir.Ints(dilations...), ir.Ints(pads...)
-	d.attrs["ceil_mode"] = ir.Int(d.r.IntN(2))
-	d.act()
-}
-
-// fixed adds constant integers.
-func (d *intoDraw) fixed(v ...int) {
-	x := tensor.New(tensor.I64, []int{len(v)})
-	for i, k := range v {
-		x.SetInt(i, int64(k))
-	}
-	d.constant[len(d.in)] = true
-	d.in = append(d.in, x)
-}
-
-func (d *intoDraw) arith() {
-	other := append([]int(nil), d.shape[d.r.IntN(len(d.shape)):]...)
-	for i := range other {
-		if d.r.IntN(3) == 0 {
-			other[i] = 1
-		}
-	}
-	d.in, d.constant[1] = append(d.in, drawn(d.r, 1, other...)), d.r.IntN(2) == 0
-	if d.r.IntN(3) == 0 {
-		d.in[0], d.in[1] = d.in[1], d.in[0]
-	}
-	d.act()
-}
-
-func (d *intoDraw) global() {
-	d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 1+d.r.IntN(4), 1+d.r.IntN(9), 1+d.r.IntN(9))
-	d.act()
+	r     *rand.Rand
+	shape []int
+	in    []*tensor.Dense
+	attrs ir.Attrs
 }
 
 func (d *intoDraw) plain() {}
@@ -124,82 +71,6 @@ var intoOps = []struct {
 	op   *ir.OpDef
 	draw func(d *intoDraw)
 }{
-	{Reshape, func(d *intoDraw) { d.fixed(-1) }},
-	{Transpose, func(d *intoDraw) { d.attrs["perm"] = ir.Ints(d.r.Perm(len(d.shape))...) }},
-	{Concat, func(d *intoDraw) {
-		axis := d.r.IntN(len(d.shape))
-		other := append([]int(nil), d.shape...)
-		other[axis] = 1 + d.r.IntN(4)
-		d.in, d.attrs["axis"] = append(d.in, drawn(d.r, 1, other...), d.in[0]), ir.Int(axis)
-	}},
-	{Pad, func(d *intoDraw) {
-		pads := make([]int, 2*len(d.shape))
-		for i := range pads {
-			pads[i] = d.r.IntN(3)
-			if d.shape[i%len(d.shape)] > 2 && d.r.IntN(3) == 0 {
-				pads[i] = -1
-			}
-		}
-		d.fixed(pads...)
-		if d.r.IntN(2) == 0 {
-			d.in, d.constant[2] = append(d.in, drawn(d.r, 1, 1)), true
-		}
-		d.attrs["mode"] = ir.Str([]string{"constant", "reflect", "edge", "wrap"}[d.r.IntN(4)])
-	}},
-	{Slice, func(d *intoDraw) {
-		axis, step := d.r.IntN(len(d.shape)), 1+d.r.IntN(2)
-		from, to := d.r.IntN(d.shape[axis]), d.shape[axis]
-		if d.r.IntN(2) == 0 {
-			from, to, step = to, -1-to, -step
-		}
-		for _, v := range []int{from, to, axis, step} {
-			d.fixed(v)
-		}
-	}},
-	{DepthToSpace, func(d *intoDraw) {
-		d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 4*(1+d.r.IntN(2)), 1+d.r.IntN(3), 1+d.r.IntN(3))
-		d.attrs["blocksize"], d.attrs["mode"] = ir.Int(2), ir.Str([]string{"DCR", "CRD"}[d.r.IntN(2)])
-	}},
-	{SpaceToDepth, func(d *intoDraw) {
-		d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 1+d.r.IntN(3), 2*(1+d.r.IntN(3)), 2*(1+d.r.IntN(3)))
-		d.attrs["blocksize"] = ir.Int(2)
-	}},
-	{Gather, func(d *intoDraw) {
-		axis := d.r.IntN(len(d.shape))
-		d.fixed(d.r.IntN(d.shape[axis]), -1, d.r.IntN(d.shape[axis]))
-		d.attrs["axis"] = ir.Int(axis)
-	}},
-	{Expand, func(d *intoDraw) { d.fixed(append([]int{1 + d.r.IntN(3)}, d.shape...)...) }},
-	{Tile, func(d *intoDraw) {
-		times := make([]int, len(d.shape))
-		for i := range times {
-			times[i] = 1 + d.r.IntN(2)
-		}
-		d.fixed(times...)
-	}},
-	{Resize, func(d *intoDraw) {
-		sizes := append([]int(nil), d.shape...)
-		for i := range sizes {
-			sizes[i] = 1 + d.r.IntN(9)
-		}
-		d.in = append(d.in, nil, nil)
-		d.fixed(sizes...)
-		d.attrs["mode"] = ir.Str("nearest")
-	}},
-	{Add, (*intoDraw).arith}, {Sub, (*intoDraw).arith}, {Mul, (*intoDraw).arith},
-	{MaxPool, (*intoDraw).window},
-	{AveragePool, func(d *intoDraw) {
-		d.window()
-		d.attrs["count_include_pad"] = ir.Int(d.r.IntN(2))
-	}},
-	{GlobalMaxPool, (*intoDraw).global}, {GlobalAveragePool, (*intoDraw).global},
-	{ReduceMean, func(d *intoDraw) {
-		axes := []int{d.r.IntN(len(d.shape))}
-		if next := axes[0] + 1; next < len(d.shape) && d.r.IntN(2) == 0 {
-			axes = append(axes, next)
-		}
-		d.fixed(axes...)
-	}},
 	{Softmax, func(d *intoDraw) { d.attrs["axis"] = ir.Int(-1) }},
 	{LayerNormalization, func(d *intoDraw) {
 		axis := d.r.IntN(len(d.shape))
@@ -222,20 +93,13 @@ func drawInto(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 		shape[i] = 1 + r.IntN(7)
 	}
 	d := &intoDraw{r: r, shape: shape, in: []*tensor.Dense{drawn(r, []float64{0.1, 1, 6}[r.IntN(3)], shape...)},
-		attrs: ir.Attrs{}, constant: map[int]bool{}}
+		attrs: ir.Attrs{}}
 	o := intoOps[r.IntN(len(intoOps))]
 	o.draw(d)
 	g := ir.New("into")
 	var values []*ir.Value
-	for i, x := range d.in {
-		switch {
-		case x == nil:
-			values = append(values, nil)
-		case d.constant[i]:
-			values = append(values, g.AddConst("c", x))
-		default:
-			values = append(values, g.AddInput("x", ir.T(x.DType, x.Shape...)))
-		}
+	for _, x := range d.in {
+		values = append(values, g.AddInput("x", ir.T(x.DType, x.Shape...)))
 	}
 	n := testenv.Must(g.Add(o.op, "n", d.attrs, 1, values...))(t)
 	return n, d.in
