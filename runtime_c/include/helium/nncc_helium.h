@@ -332,10 +332,10 @@ typedef struct
 
 /*
  * Depthwise convolution, channels last, of a column or a row of 2 to 5 taps, horizontal stride 1: a row of results is
- * one line of bytes, a vector of 16 at a time, whichever channels they are of. packed holds `records` of 16 neighbouring
- * bytes each, which repeat themselves: those of nncc_helium_depthwise_3x3_stride2 (in the order of its lanes), upper:
- * bias, multiplier and what is added below 0, then the taps, then int32 scale, offset, 0, 0. Scratch holds `line` bytes:
- * rows of a row of taps with their padding, or what a column finds outside of the image.
+ * one line of bytes, a vector of 16 at a time, whichever channels they are of. packed holds `records` of 16
+ * neighbouring bytes each, which repeat themselves: those of nncc_helium_depthwise_3x3_stride2 (in the order of its
+ * lanes), upper: bias, multiplier and what is added below 0, then the taps, then int32 scale, offset, 0, 0. Scratch
+ * holds `line` bytes: rows of a row of taps with their padding, or what a column finds outside of the image.
  *
  * Per 16 results of 3 taps: 26 for the sums, 44 for the requantisation (upper: 33), 5 others.
  */
