@@ -176,7 +176,8 @@ func terminal(program, dir, to string, columns int, commands ...string) error {
 	var b strings.Builder
 	width, height := int(charWidth*float64(columns))+2*margin, lineHeight*len(lines)+2*margin
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%[1]d\" height=\"%[2]d\" "+
-		"viewBox=\"0 0 %[1]d %[2]d\" font-size=\"13\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n", width, height)
+		"viewBox=\"0 0 %[1]d %[2]d\" font-size=\"13\" "+
+		"font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n", width, height)
 	fmt.Fprintf(&b, "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#101820\"/>\n", width, height)
 	for i, line := range lines {
 		color := "#c9d4de"

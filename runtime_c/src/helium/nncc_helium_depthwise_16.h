@@ -23,7 +23,7 @@ static inline int32_t nncc_dw_word(const int8_t *at)
 /* Products of a tap: even channels to q0, odd ones to q1. The row moves on by an addition, or with its last load. */
 #define NNCC_DW_FIRST(tap, last, step) \
     "vldrb.8 q2, " last "\nvldrw.32 q3, [%[w], #192+16*" #tap "]\nvmullb.s8 q0, q2, q3\n" step "vmullt.s8 q1, q2, " \
-                                                                                               "q3\n"
+    "q3\n"
 /* The same, added in 16 bits. */
 #define NNCC_DW_SECOND(tap, x, last, step) \
     "vldrw.32 q3, [%[w], #192+16*" #tap "]\nvldrb.8 q2, " x "\nvmullb.s8 q2, q2, q3\nvadd.i16 q0, q0, q2\n" \
