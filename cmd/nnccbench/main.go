@@ -172,7 +172,9 @@ func terminal(program, dir, to string, columns int, commands ...string) error {
 			lines = append(lines, line)
 		}
 	}
-	lines = slices.Replace(lines, shownFirst, len(lines)-shownLast, "...")
+	if len(lines) > shownFirst+shownLast {
+		lines = slices.Replace(lines, shownFirst, len(lines)-shownLast, "...")
+	}
 	var b strings.Builder
 	width, height := int(charWidth*float64(columns))+2*margin, lineHeight*len(lines)+2*margin
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%[1]d\" height=\"%[2]d\" "+
