@@ -67,8 +67,8 @@ func (s *Set) arrayFile(p, class string) {
 	e, err := npz.ReadFileNamed(p, s.opt.Limits, func(name string) bool {
 		return s.index(name) >= 0 || name == labelArray
 	})
-	s.refuse(err != nil && kindOf(p) != arrays && !errors.Is(err, fs.ErrNotExist), p, "samples are %s, or folders of these: %w",
-		strings.Join(slices.Sorted(maps.Values(kindNames)), ", "), err)
+	s.refuse(err != nil && kindOf(p) != arrays && !errors.Is(err, fs.ErrNotExist), p,
+		"samples are %s, or folders of these: %w", strings.Join(slices.Sorted(maps.Values(kindNames)), ", "), err)
 	s.refuse(err != nil, p, "%w", err)
 	if len(e) == 1 && e[0].Name == "" {
 		e[0].Name = strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
