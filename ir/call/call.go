@@ -277,6 +277,11 @@ func Lookup(results []byte) *Blob {
 	return &Blob{Hint: "table", CType: "uint8_t", Data: results, NoCast: true}
 }
 
+// Constant is an array of the elements of a constant.
+func Constant(hint string, d *tensor.Dense) *Blob {
+	return &Blob{Hint: hint, CType: CType(d.DType), Data: d.Bytes(), NoCast: true}
+}
+
 // IntArray is an array initialiser.
 func IntArray(v []int) Nested {
 	n := Nested{}

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -32,6 +33,11 @@ func NewNode(n *ir.Node, o *Options) *Node {
 
 // Part is a node in the body of a fused one, or one made up of it.
 func (n *Node) Part(m *ir.Node) *Node { return &Node{m, n.Options, n.facts, n.diags} }
+
+// Idle reports that there is nothing to compute: no output has an element.
+func (n *Node) Idle() bool {
+	return !slices.ContainsFunc(n.Out, func(v *ir.Value) bool { return v != nil && v.Type.Elems() > 0 })
+}
 
 // Fact is something that kernels derive of a node: its geometry, its weights
 // packed. It is derived once, whichever rules and rows ask, and never changed. It

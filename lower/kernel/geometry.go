@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // LoopVariant is a function written for element-wise operators, one or several,
@@ -92,7 +93,7 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 			return cost.Geometry{}, false
 		}
 		convAlongWidth(c)
-		g := spatial(cost.Convolution, c.N, c.In, c.Out, c.Kernel, c.Strides, c.Dilations, c.PadBegin)
+		g := spatial(cost.Convolution, c.N, param.ConvWindow(c))
 		g.C, g.OC, g.Groups = c.CIn, c.COut, c.Group
 		if c.Group > 1 && op.IsDepthwise(c) {
 			g.Kind = cost.Depthwise
@@ -107,34 +108,19 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 		return cost.Geometry{}, false
 	}
 	poolAlongWidth(p)
-	g := spatial(cost.Pool, p.N, p.In, p.Out, p.Kernel, p.Strides, p.Dilations, p.PadBegin)
+	g := spatial(cost.Pool, p.N, param.PoolWindow(p))
 	g.C, g.OC, g.Groups = p.C, p.C, p.C
 	return g, true
 }
 
-// spatial fills in the extents; one dimension has height 1.
-func spatial(k cost.Kind, n int, in, out, window, stride, dilation, pad []int) cost.Geometry {
-	two := func(s []int, one int) (h, w int) {
-		if len(s) == 1 {
-			return one, s[0]
-		}
-		return s[0], s[1]
-	}
-	g := cost.Geometry{Kind: k, N: n}
-	g.IH, g.IW = two(in, 1)
-	g.OH, g.OW = two(out, 1)
-	g.KH, g.KW = two(window, 1)
-	g.SH, g.SW = two(stride, 1)
-	g.DH, g.DW = two(dilation, 1)
-	g.PH, g.PW = two(pad, 0)
-	return g
+// spatial fills in the extents.
+func spatial(k cost.Kind, n int, w param.Window) cost.Geometry {
+	return cost.Geometry{Kind: k, N: n, IH: w.In.H, IW: w.In.W, OH: w.Out.H, OW: w.Out.W, KH: w.Kernel.H,
+		KW: w.Kernel.W, SH: w.Stride.H, SW: w.Stride.W, DH: w.Dilation.H, DW: w.Dilation.W, PH: w.Pad.H, PW: w.Pad.W}
 }
 
 // flat is a layer without extents, n times.
-func flat(k cost.Kind, n int) cost.Geometry {
-	one := []int{1}
-	return spatial(k, n, one, one, one, one, one, []int{0})
-}
+func flat(k cost.Kind, n int) cost.Geometry { return spatial(k, n, param.Line(1)) }
 
 // moved is the geometry of data movement: pixels where channels are added, rows and columns that are exchanged, and
 // elements otherwise, a form that nobody measured.
@@ -157,11 +143,7 @@ func moved(n *ir.Node) cost.Geometry {
 
 // addedChannels is the geometry of a copy that adds channels to a feature map.
 func addedChannels(in, out []int) cost.Geometry {
-	pixels := in[0]
-	for _, d := range in[2:] {
-		pixels *= d
-	}
-	g := flat(cost.Copy, 1)
+	pixels, g := in[0]*tensor.Count(in[2:]), flat(cost.Copy, 1)
 	g.IW, g.OW, g.C, g.OC, g.Groups = pixels, pixels, in[1], out[1], in[1]
 	return g
 }

@@ -158,7 +158,7 @@ func nGrams(f *fn) {
 	g := kernel.Known(op.NGrams(n))
 	shape := n.In[0].Type.Shape
 	c := shape[len(shape)-1]
-	rows := product(shape[:len(shape)-1])
+	rows := tensor.Count(shape[:len(shape)-1])
 	x, y := f.in(0), f.out(0)
 	f.fill(y, rows*g.Size, "0")
 	var pool []int64

@@ -24,7 +24,7 @@ var Elements = &kernel.Kernel{
 	}),
 	Rules: kernel.Rules{cond.NotQuantised, cond.Elements, cond.New("FORM", "the form is supported",
 		func(n *kernel.Node) string {
-			if empty(n.Node) {
+			if n.Idle() {
 				return ""
 			}
 			if _, err := writeElement(n.Node); err != nil {
@@ -33,13 +33,13 @@ var Elements = &kernel.Kernel{
 			return ""
 		})},
 	Layout: func(n *kernel.Node) kernel.Layout {
-		if empty(n.Node) || n.Op == op.CastLike && n.In[1].Const == nil { // the other input has any shape
+		if n.Idle() || n.Op == op.CastLike && n.In[1].Const == nil { // the other input has any shape
 			return kernel.Layout{Kind: kernel.Natural}
 		}
 		return kernel.Layout{Kind: kernel.Same}
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		if empty(n.Node) {
+		if n.Idle() {
 			return &call.Lowered{Kernel: "loops_element", Library: "nncc", Unused: ir.Identity(len(n.In))}
 		}
 		l := kernel.Known(writeElement(n.Node)).lowered(ir.Underscored(n.Op.Name))
@@ -199,7 +199,7 @@ func (w *fuser) block(n *ir.Node, e string, lines ...string) {
 	switch y := t.DType; {
 	case y == tensor.F16 || y == tensor.BF16:
 		x.bits = result
-		x.name, ctyp, e = fetched(y, result), ctype(y), narrow(y, e)
+		x.name, ctyp, e = fetched(y, result), call.CType(y), narrow(y, e)
 	case y == tensor.F32:
 		e = "(float)(" + e + ")"
 	case y == tensor.Bool && n.In[0].Type.DType == tensor.Bool: // 0 and 1 as they are

@@ -133,7 +133,7 @@ func (f *fn) scaleIndex() string {
 		return "0"
 	}
 	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(x)))
-	inner := product(x[axis+1:])
+	inner := tensor.Count(x[axis+1:])
 	if block == 0 {
 		return fmt.Sprintf("i / %d %% %d", inner, x[axis])
 	}

@@ -40,7 +40,7 @@ func newFn(n *ir.Node) *fn {
 func (f *fn) param(name string, d tensor.DType, readOnly bool, a call.Arg) ref {
 	if !f.names[name] {
 		f.names[name] = true
-		decl := ctype(d) + " *" + name
+		decl := call.CType(d) + " *" + name
 		if readOnly {
 			decl = "const " + decl
 		}
@@ -53,9 +53,9 @@ func (f *fn) param(name string, d tensor.DType, readOnly bool, a call.Arg) ref {
 // in is input i, which must be there.
 func (f *fn) in(i int) ref {
 	v := f.n.In[i]
-	var a call.Arg = call.In{I: i, CType: ctype(v.Type.DType)}
+	var a call.Arg = call.In{I: i, CType: call.CType(v.Type.DType)}
 	if v.Const != nil {
-		a = blob("const", v.Const)
+		a = call.Constant("const", v.Const)
 	}
 	return f.param("x"+strconv.Itoa(i), v.Type.DType, true, a)
 }
@@ -69,12 +69,12 @@ func (f *fn) wants(i int) bool { return i < len(f.n.Out) && f.n.Out[i] != nil }
 // out is output i.
 func (f *fn) out(i int) ref {
 	d := f.n.Out[i].Type.DType
-	return f.param("y"+strconv.Itoa(i), d, false, call.Out{I: i, CType: ctype(d)})
+	return f.param("y"+strconv.Itoa(i), d, false, call.Out{I: i, CType: call.CType(d)})
 }
 
 // table is a constant array.
 func (f *fn) table(name string, d *tensor.Dense) ref {
-	return f.param(name, d.DType, true, blob("table", d))
+	return f.param(name, d.DType, true, call.Constant("table", d))
 }
 
 // scratch is room for n elements of type d for the time of the step.
@@ -82,7 +82,7 @@ func (f *fn) scratch(name string, d tensor.DType, n int) ref {
 	if f.names[name] {
 		return ref{name, d}
 	}
-	s := call.Scratch{Off: f.low.Scratch, CType: ctype(d)}
+	s := call.Scratch{Off: f.low.Scratch, CType: call.CType(d)}
 	f.low.Scratch += (n*d.Size() + 15) &^ 15
 	return f.param(name, d, false, s)
 }
@@ -239,7 +239,7 @@ func narrow(d tensor.DType, v string) string {
 	case tensor.U4:
 		return "(uint8_t)((" + v + ") & 15)"
 	}
-	return "(" + ctype(d) + ")(" + v + ")"
+	return "(" + call.CType(d) + ")(" + v + ")"
 }
 
 // rounded is a value of the class after it went through the element type.
@@ -319,12 +319,6 @@ func inHeader(name string) bool {
 	return strings.HasPrefix(name, "nncc_el_") || strings.HasPrefix(name, "nncc_round_")
 }
 
-func ctype(d tensor.DType) string { return call.CType(d) }
-
-func blob(hint string, d *tensor.Dense) *call.Blob {
-	return &call.Blob{Hint: hint, CType: ctype(d.DType), Data: d.Bytes(), NoCast: true}
-}
-
 // num is a double literal with exactly this value.
 func num(v float64) string {
 	s := call.DoubleLit(v)
@@ -345,12 +339,4 @@ func integer(v int64) string {
 		return fmt.Sprintf("(%d)", v)
 	}
 	return strconv.FormatInt(v, 10)
-}
-
-func product(v []int) int {
-	p := 1
-	for _, x := range v {
-		p *= x
-	}
-	return p
 }

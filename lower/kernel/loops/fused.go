@@ -310,7 +310,7 @@ func stored(d tensor.DType, x variable) string {
 	case tensor.F16, tensor.BF16:
 		return narrow(d, v)
 	}
-	return "(" + ctype(d) + ")" + v
+	return "(" + call.CType(d) + ")" + v
 }
 
 // set declares the variable of a node's result.

@@ -36,7 +36,7 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 		Was:    "LOOPS-" + strings.ToUpper(strings.ReplaceAll(hint, "_", "-")),
 		Layout: kernel.NaturalLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
-			if empty(n.Node) {
+			if n.Idle() {
 				return &call.Lowered{Kernel: "loops_" + hint, Library: "nncc", Unused: ir.Identity(len(n.In))}
 			}
 			f := newFn(n.Node)
@@ -49,14 +49,4 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 			return l
 		},
 	}
-}
-
-// empty reports that there is nothing to compute: no output has an element.
-func empty(n *ir.Node) bool {
-	for _, v := range n.Out {
-		if v != nil && v.Type.Elems() > 0 {
-			return false
-		}
-	}
-	return true
 }

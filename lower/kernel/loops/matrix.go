@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -50,12 +51,9 @@ func matmul(f *fn) {
 	bi := at(append(v, "k", "n"), append(scaled(broadcastStrides(lb, batch), g.K*g.N), g.N, 1))
 	l, r := load(a, ai), load(b, bi)
 	if n.Op == op.MatMulInteger {
-		l, r = l+f.zero(2, g.M, "m"), r+f.zero(3, g.N, "n")
-		f.line("acc += (%s) * (%s);", l, r)
-	} else if c == whole {
-		f.line("acc = (int64_t)((uint64_t)acc + (uint64_t)%s * (uint64_t)%s);", l, r)
+		f.line("acc += (%s) * (%s);", l+f.zero(2, g.M, "m"), r+f.zero(3, g.N, "n"))
 	} else {
-		f.line("acc += %s * %s;", l, r)
+		f.accumulate(c, l, r)
 	}
 	f.close()
 	if c == whole && op.HasAct(n) { // a sum wraps before it is limited
@@ -64,13 +62,16 @@ func matmul(f *fn) {
 	f.clamped(y, at(append(v, "m", "n"), append(scaled(tensor.Strides(batch), g.M*g.N), g.N, 1)), "acc")
 }
 
-func scaled(st []int, by int) []int {
-	out := make([]int, len(st))
-	for i, s := range st {
-		out[i] = s * by
+// accumulate adds a product to acc.
+func (f *fn) accumulate(c class, a, b string) {
+	if c == whole {
+		f.line("acc = (int64_t)((uint64_t)acc + (uint64_t)%s * (uint64_t)%s);", a, b)
+	} else {
+		f.line("acc += %s * %s;", a, b)
 	}
-	return out
 }
+
+func scaled(st []int, by int) []int { return lists.Map(st, func(s int) int { return s * by }) }
 
 // zero is " - z" for the zero point in input i: one for all, or one an index.
 func (f *fn) zero(i, count int, index string) string {
@@ -100,11 +101,7 @@ func gemm(f *fn) {
 	if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 		bi = fmt.Sprintf("n * %d + k", g.K)
 	}
-	if c == whole {
-		f.line("acc = (int64_t)((uint64_t)acc + (uint64_t)%s * (uint64_t)%s);", load(a, ai), load(b, bi))
-	} else {
-		f.line("acc += %s * %s;", load(a, ai), load(b, bi))
-	}
+	f.accumulate(c, load(a, ai), load(b, bi))
 	f.close()
 	alpha, beta := float64(ir.AttrsOf[op.AlphaAttr](n).Alpha), float64(ir.AttrsOf[op.BetaAttr](n).Beta)
 	v := "acc"

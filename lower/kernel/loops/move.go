@@ -11,63 +11,6 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// slice writes Slice with parameters known at compile time.
-func slice(f *fn) {
-	n := f.n
-	g := kernel.Known(op.SliceGeometry(n))
-	x, y := f.in(0), f.out(0)
-	v := f.nest("i", g.Shape)
-	st := tensor.Strides(n.In[0].Type.Shape)
-	start := 0
-	steps := make([]int, len(st))
-	for d := range st {
-		start += g.Start[d] * st[d]
-		steps[d] = g.Step[d] * st[d]
-	}
-	f.copy(y, at(v, tensor.Strides(g.Shape)), x, fmt.Sprintf("%d + %s", start, at(v, steps)))
-}
-
-// split writes Split; pieces without elements need nothing.
-func split(f *fn) {
-	n := f.n
-	axis, sizes, err := op.SplitSizes(n)
-	kernel.Known(axis, err)
-	shape := n.In[0].Type.Shape
-	x := f.in(0)
-	inner, from := product(shape[axis+1:]), 0
-	for i, size := range sizes {
-		if f.wants(i) && n.Out[i].Type.Elems() > 0 {
-			y := f.out(i)
-			f.loop("o", product(shape[:axis]))
-			f.loop("i", size*inner)
-			f.copy(y, fmt.Sprintf("o * %d + i", size*inner), x, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner,
-				from*inner))
-			f.closeTo(1)
-		}
-		from += size
-	}
-}
-
-// concat writes Concat of any operands, empty ones too.
-func concat(f *fn) {
-	n := f.n
-	shape := n.Out[0].Type.Shape
-	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
-	y := f.out(0)
-	inner, to := product(shape[axis+1:]), 0
-	for i, v := range n.In {
-		size := v.Type.Shape[axis]
-		if v.Type.Elems() > 0 {
-			f.loop("o", product(shape[:axis]))
-			f.loop("i", size*inner)
-			f.copy(y, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, to*inner), f.in(i),
-				fmt.Sprintf("o * %d + i", size*inner))
-			f.closeTo(1)
-		}
-		to += size
-	}
-}
-
 // triangle writes Trilu with a diagonal known or computed.
 func triangle(f *fn) {
 	n := f.n
@@ -79,7 +22,7 @@ func triangle(f *fn) {
 		f.line("const int64_t k = %s;", load(f.in(1), "0"))
 		k = "k"
 	}
-	f.loop("m", product(shape[:r-2]))
+	f.loop("m", tensor.Count(shape[:r-2]))
 	f.loop("i", shape[r-2])
 	f.loop("j", shape[r-1])
 	idx := fmt.Sprintf("(m * %d + i) * %d + j", shape[r-2], shape[r-1])
@@ -96,8 +39,8 @@ func oneHot(f *fn) {
 	shape := n.Out[0].Type.Shape
 	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, values, y := f.in(0), f.in(2), f.out(0)
-	depth, inner := shape[axis], product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
+	depth, inner := shape[axis], tensor.Count(shape[axis+1:])
+	f.loop("o", tensor.Count(shape[:axis]))
 	f.loop("i", inner)
 	index := load(x, fmt.Sprintf("o * %d + i", inner))
 	switch classOf(x.t) {
@@ -129,12 +72,12 @@ func compress(f *fn) {
 	if a := ir.AttrsOf[op.CompressAttrs](n).Axis; a != nil {
 		axis = kernel.Known(op.Axis(n, *a, len(shape)))
 	} else {
-		shape = []int{product(shape)}
+		shape = []int{tensor.Count(shape)}
 	}
 	x, y := f.in(0), f.out(0)
 	list := f.table("keep", tensor.Of([]int{len(keep)}, keep))
-	inner := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
+	inner := tensor.Count(shape[axis+1:])
+	f.loop("o", tensor.Count(shape[:axis]))
 	f.loop("k", len(keep))
 	f.loop("i", inner)
 	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", len(keep), inner), x, fmt.Sprintf("(o * %d + %s[k]) * %d + i",
@@ -152,7 +95,7 @@ func reverseSequence(f *fn) {
 	f.line("const int64_t len = %s;", load(lens, "b"))
 	f.loop("t", shape[ta])
 	f.line("const int32_t from = t < len ? (int32_t)len - 1 - t : t;")
-	f.loop("i", product(shape[2:]))
+	f.loop("i", tensor.Count(shape[2:]))
 	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba],
 		st[ta]))
 }
@@ -184,9 +127,7 @@ func scatterElements(f *fn) {
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, index, updates, y := f.in(0), f.in(1), f.in(2), f.out(0)
-	f.loop("i", product(shape))
-	f.copy(y, "i", x, "i")
-	f.close()
+	f.each("i", tensor.Count(shape), "%s[i] = %s[i];", y.name, x.name)
 	v := f.nest("i", idx)
 	u := at(v, tensor.Strides(idx))
 	f.index("k", index, u, shape[axis])
@@ -201,11 +142,9 @@ func scatterND(f *fn) {
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 	k := idx[len(idx)-1]
 	x, index, updates, y := f.in(0), f.in(1), f.in(2), f.out(0)
-	f.loop("i", product(shape))
-	f.copy(y, "i", x, "i")
-	f.close()
-	inner := product(shape[k:])
-	f.loop("r", product(idx[:len(idx)-1]))
+	f.each("i", tensor.Count(shape), "%s[i] = %s[i];", y.name, x.name)
+	inner := tensor.Count(shape[k:])
+	f.loop("r", tensor.Count(idx[:len(idx)-1]))
 	p := "0"
 	for d := range k {
 		name := fmt.Sprintf("c%d", d)
@@ -222,8 +161,8 @@ func gather(f *fn) {
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type
 	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, index, y := f.in(0), f.in(1), f.out(0)
-	inner := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
+	inner := tensor.Count(shape[axis+1:])
+	f.loop("o", tensor.Count(shape[:axis]))
 	f.loop("k", idx.Elems())
 	f.index("at", index, "k", shape[axis])
 	f.loop("i", inner)
@@ -245,9 +184,6 @@ func known(idx ...int) func(n *ir.Node) string {
 
 func moveRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("slice", "strided parts, any element type", slice, known(1, 2, 3, 4), op.Slice),
-		row("split", "pieces along an axis, any element type", split, known(1), op.Split),
-		row("concat", "operands one behind the other, any element type", concat, nil, op.Concat),
 		row("trilu", "triangles, the diagonal computed at run time, too", triangle, nil, op.Trilu),
 		row("one_hot", "indices as one-hot vectors, any element type", oneHot, nil, op.OneHot),
 		row("compress", "slices selected by a constant", compress, known(1), op.Compress),

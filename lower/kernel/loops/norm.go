@@ -4,8 +4,10 @@ package loops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -56,9 +58,9 @@ func rowNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
-	size := product(shape[axis:])
+	size := tensor.Count(shape[axis:])
 	x, scale, y := f.in(0), f.in(1), f.out(0)
-	f.loop("r", product(shape[:axis]))
+	f.loop("r", tensor.Count(shape[:axis]))
 	f.line("double mean = 0.0, sq = 0.0;")
 	el := fmt.Sprintf("r * %d + i", size)
 	if n.Op == op.LayerNormalization {
@@ -92,7 +94,7 @@ func rowNorm(f *fn) {
 func channelNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	c, inner := shape[1], product(shape[2:])
+	c, inner := shape[1], tensor.Count(shape[2:])
 	per := 1
 	if n.Op == op.GroupNormalization {
 		per = c / ir.AttrsOf[op.GroupNormalizationAttrs](n).NumGroups
@@ -120,9 +122,9 @@ func channelNorm(f *fn) {
 func batchNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	c, inner, batch := 1, 1, product(shape)
+	c, inner, batch := 1, 1, tensor.Count(shape)
 	if len(shape) > 1 {
-		c, inner, batch = shape[1], product(shape[2:]), shape[0]
+		c, inner, batch = shape[1], tensor.Count(shape[2:]), shape[0]
 	}
 	x, scale, bias, mean, variance, y := f.in(0), f.in(1), f.in(2), f.in(3), f.in(4), f.out(0)
 	f.loop("b", batch)
@@ -138,7 +140,7 @@ func batchNorm(f *fn) {
 func localNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	c, inner, size := shape[1], product(shape[2:]), ir.AttrsOf[op.LRNAttrs](n).Size
+	c, inner, size := shape[1], tensor.Count(shape[2:]), ir.AttrsOf[op.LRNAttrs](n).Size
 	x, y := f.in(0), f.out(0)
 	f.loop("b", shape[0])
 	f.loop("c", c)
@@ -185,44 +187,26 @@ func meanVariance(f *fn) {
 	if ir.AttrsOf[op.AxesAttr](n).Axes != nil {
 		axes = ir.AttrsOf[op.AxesAttr](n).Axes
 	}
-	shape := n.In[0].Type.Shape
-	reduced := make([]bool, len(shape))
+	shape, count := n.In[0].Type.Shape, 1
+	axes = lists.Map(axes, func(a int) int { return kernel.Known(op.Axis(n, a, len(shape))) })
+	slices.Sort(axes)
+	axes = slices.Compact(axes)
 	for _, a := range axes {
-		a := kernel.Known(op.Axis(n, a, len(shape)))
-		reduced[a] = true
+		count *= shape[a]
 	}
 	x, y := f.in(0), f.out(0)
-	v, count := make([]string, len(shape)), 1
-	open := func(inner bool) {
-		for d, size := range shape {
-			if reduced[d] == inner {
-				v[d] = fmt.Sprintf("i%d", d)
-				f.loop(v[d], size)
-			}
-		}
-	}
-	for d, size := range shape {
-		if reduced[d] {
-			count *= size
-		}
-	}
-	open(false)
+	_, inner := f.axesNest(shape, axes)
 	depth := f.depth
 	f.line("double mean = 0.0, sq = 0.0;")
-	each := func(format string, el ...any) {
-		open(true)
-		f.line(format, el...)
-		f.closeTo(depth)
-	}
-	for d := range v { // the names that the loops will have
-		v[d] = fmt.Sprintf("i%d", d)
-	}
-	el := at(v, tensor.Strides(shape))
-	each("mean += %s;", load(x, el))
+	el := inner()
+	f.line("mean += %s;", load(x, el))
+	f.closeTo(depth)
 	f.line("mean /= %d.0;", max(count, 1))
-	each("sq += (%s - mean) * (%s - mean);", load(x, el), load(x, el))
+	inner()
+	f.line("sq += (%s - mean) * (%s - mean);", load(x, el), load(x, el))
+	f.closeTo(depth)
 	f.line("sq = sqrt(sq / %d.0) + 1e-9;", max(count, 1))
-	open(true)
+	inner()
 	f.store(y, el, fmt.Sprintf("(%s - mean) / sq", load(x, el)))
 }
 

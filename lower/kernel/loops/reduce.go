@@ -21,8 +21,8 @@ const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
 func (f *fn) alongAxis(axis int) (size, step int) {
 	shape := f.n.In[0].Type.Shape
 	axis = kernel.Known(op.Axis(f.n, axis, len(shape)))
-	size, step = shape[axis], product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
+	size, step = shape[axis], tensor.Count(shape[axis+1:])
+	f.loop("o", tensor.Count(shape[:axis]))
 	f.loop("s", step)
 	return size, step
 }
@@ -48,33 +48,26 @@ func extreme(d tensor.DType, lowest bool) string {
 // of the result; inner opens those over the reduced ones and gives the index
 // of the input's element.
 func (f *fn) axesNest(shape, axes []int) (y string, inner func() string) {
-	st := tensor.Strides(shape)
 	v := make([]string, len(shape))
-	var kept, ks []int
+	open := func(d int, prefix string) {
+		if v[d] = "0"; shape[d] != 1 {
+			v[d] = fmt.Sprint(prefix, d)
+			f.loop(v[d], shape[d])
+		}
+	}
+	var kept []int
 	var kv []string
 	for d, n := range shape {
-		if slices.Contains(axes, d) {
-			continue
+		if !slices.Contains(axes, d) {
+			open(d, "i")
+			kept, kv = append(kept, n), append(kv, v[d])
 		}
-		v[d] = fmt.Sprintf("i%d", d)
-		if n == 1 {
-			v[d] = "0"
-		} else {
-			f.loop(v[d], n)
-		}
-		kept, kv = append(kept, n), append(kv, v[d])
 	}
-	ks = tensor.Strides(kept)
-	return at(kv, ks), func() string {
+	return at(kv, tensor.Strides(kept)), func() string {
 		for _, d := range axes {
-			v[d] = fmt.Sprintf("r%d", d)
-			if shape[d] == 1 {
-				v[d] = "0"
-			} else {
-				f.loop(v[d], shape[d])
-			}
+			open(d, "r")
 		}
-		return at(v, st)
+		return at(v, tensor.Strides(shape))
 	}
 }
 
@@ -203,8 +196,8 @@ func topK(f *fn) {
 		idx = f.out(1)
 	}
 	c := classOf(x.t)
-	step := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
+	step := tensor.Count(shape[axis+1:])
+	f.loop("o", tensor.Count(shape[:axis]))
 	f.loop("s", step)
 	f.line("int32_t have = 0;")
 	f.loop("i", shape[axis])

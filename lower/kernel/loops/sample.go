@@ -96,7 +96,7 @@ func gridSample(f *fn) {
 	size := in[2:]
 	r := len(size)
 	outShape := n.Out[0].Type.Shape[2:]
-	points, plane, channels := product(outShape), product(size), in[1]
+	points, plane, channels := tensor.Count(outShape), tensor.Count(size), in[1]
 	mode, padding := ir.AttrsOf[op.ModeAttr](n).Mode, ir.AttrsOf[op.GridSampleAttrs](n).PaddingMode
 	taps := map[string]int{"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}[mode]
 	x, grid, y := f.in(0), f.in(1), f.out(0)

@@ -60,7 +60,8 @@ func flat(v []string, shape []int) string {
 	return s
 }
 
-// convolution writes Conv and ConvInteger in any number of dimensions.
+// convolution writes Conv, ConvInteger and ConvTranspose in any number of dimensions; of the last every output element
+// gathers what falls on it.
 func convolution(f *fn) {
 	n := f.n
 	bare := n.Bare()
@@ -73,55 +74,41 @@ func convolution(f *fn) {
 	f.loop("b", g.N)
 	f.loop("m", g.COut)
 	o := f.counters("o", g.Out)
-	wide := classOf(x.t).wide()
 	start := "0"
-	if n.Op == op.Conv && f.has(2) {
+	switch {
+	case n.Op != op.ConvInteger && f.has(2):
 		start = load(f.in(2), "m")
+	case g.Transposed:
+		start = "0.0"
 	}
-	f.line("%s acc = %s;", wide, start)
+	f.line("%s acc = %s;", classOf(x.t).wide(), start)
 	depth := f.depth
 	f.loop("c", ci)
-	p, k := f.under(o, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd, "")
-	xv := load(x, fmt.Sprintf("(b * %d + m / %d * %d + c) * %d + %s", g.CIn, co, ci, product(g.In), flat(p, g.In)))
-	wv := load(w, fmt.Sprintf("(m * %d + c) * %d + %s", ci, g.Taps(), flat(k, g.Kernel)))
+	under, weight := f.under, fmt.Sprintf("(m * %d + c) * %d + ", ci, g.Taps())
+	if g.Transposed {
+		under, weight = f.onto, fmt.Sprintf("((m / %d * %d + c) * %d + m %% %d) * %d + ", co, ci, co, co, g.Taps())
+	}
+	p, k := under(o, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd, "")
+	xv := load(x, fmt.Sprintf("(b * %d + m / %d * %d + c) * %d + %s", g.CIn, co, ci, tensor.Count(g.In), flat(p, g.In)))
+	wv := load(w, weight+flat(k, g.Kernel))
 	if n.Op == op.ConvInteger {
 		xv, wv = "("+xv+f.zero(2, 1, "0")+")", "("+wv+f.zero(3, g.COut, "m")+")"
 	}
 	f.line("acc += %s * %s;", xv, wv)
 	f.closeTo(depth)
-	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, product(g.Out), flat(o, g.Out)), "acc")
+	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, tensor.Count(g.Out), flat(o, g.Out)), "acc")
 }
 
-// transposed writes ConvTranspose: every output element gathers what falls on it.
-func transposed(f *fn) {
-	n := f.n
-	g := kernel.Known(op.ConvGeometry(n))
-	x, w, y := f.in(0), f.in(1), f.out(0)
-	ci, co := g.CIn/g.Group, g.COut/g.Group
-	f.loop("b", g.N)
-	f.loop("m", g.COut)
-	o := f.counters("o", g.Out)
-	start := "0.0"
-	if f.has(2) {
-		start = load(f.in(2), "m")
-	}
-	f.line("double acc = %s;", start)
-	depth := f.depth
-	f.loop("c", ci)
-	var p, k []string
-	for d := range g.In {
+// onto is under for a transposed convolution: the input's positions whose windows hold the output position o.
+func (f *fn) onto(o []string, in, kernel, stride, dilation, pad, _ []int, _ string) (p, k []string) {
+	for d := range in {
 		k, p = append(k, fmt.Sprintf("k%d", d)), append(p, fmt.Sprintf("p%d", d))
-		f.loop(k[d], g.Kernel[d])
-		f.line("const int32_t t%d = %s + %d - %s * %d;", d, o[d], g.PadBegin[d], k[d], g.Dilations[d])
-		f.line("const int32_t %s = t%d / %d;", p[d], d, g.Strides[d])
-		f.when("continue;", "t%d < 0 || t%d %% %d != 0 || %s >= %d", d, d, g.Strides[d], p[d], g.In[d])
+		f.loop(k[d], kernel[d])
+		f.line("const int32_t t%d = %s + %d - %s * %d;", d, o[d], pad[d], k[d], dilation[d])
+		f.line("const int32_t %s = t%d / %d;", p[d], d, stride[d])
+		f.when("continue;", "t%d < 0 || t%d %% %d != 0 || %s >= %d", d, d, stride[d], p[d], in[d])
 	}
-	xv := load(x, fmt.Sprintf("(b * %d + m / %d * %d + c) * %d + %s", g.CIn, co, ci, product(g.In), flat(p, g.In)))
-	wv := load(w, fmt.Sprintf("((m / %d * %d + c) * %d + m %% %d) * %d + %s", co, ci, co, co, g.Taps(),
-		flat(k, g.Kernel)))
-	f.line("acc += %s * %s;", xv, wv)
-	f.closeTo(depth)
-	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, product(g.Out), flat(o, g.Out)), "acc")
+	return p, k
 }
 
 // pool writes the pooling operators in any number of dimensions.
@@ -129,10 +116,10 @@ func pool(f *fn) {
 	n := f.n
 	g := kernel.Known(op.PoolGeometry(n))
 	x, y := f.in(0), f.out(0)
-	plane := product(g.In)
+	plane := tensor.Count(g.In)
 	f.loop("c", g.N*g.C)
 	o := f.counters("o", g.Out)
-	at := fmt.Sprintf("c * %d + %s", product(g.Out), flat(o, g.Out))
+	at := fmt.Sprintf("c * %d + %s", tensor.Count(g.Out), flat(o, g.Out))
 	depth := f.depth
 	window := func(counted string) string {
 		p, _ := f.under(o, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd, counted)
@@ -187,7 +174,7 @@ func pool(f *fn) {
 func (f *fn) poolIndex(g *op.PoolGeom) {
 	v := "best"
 	if f.n.Op == op.MaxPool && ir.AttrsOf[op.MaxPoolAttrs](f.n).StorageOrder == 1 {
-		plane := product(g.In)
+		plane := tensor.Count(g.In)
 		v = fmt.Sprintf("best / %d * %d", plane, plane)
 		mul, st := 1, tensor.Strides(g.In)
 		for d := range g.In {
@@ -217,7 +204,7 @@ func unpool(f *fn) {
 		from[2+i] = (from[2+i]-1)*s + kernel[i] - p
 	}
 	to := n.Out[0].Type.Shape
-	f.fill(y, product(to), "0")
+	f.fill(y, tensor.Count(to), "0")
 	f.loop("i", n.In[0].Type.Elems())
 	f.line("const int64_t p = %s;", load(idx, "i"))
 	fs, ts := tensor.Strides(from), tensor.Strides(to)
@@ -235,7 +222,7 @@ func windowRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		row("conv", "convolution in 1 to 3 dimensions, any float type; of 8-bit integers with zero points", convolution,
 			nil, op.Conv, op.ConvInteger),
-		row("conv_transpose", "transposed convolution in 1 to 3 dimensions, any float type", transposed, nil,
+		row("conv_transpose", "transposed convolution in 1 to 3 dimensions, any float type", convolution, nil,
 			op.ConvTranspose),
 		row("pool", "pooling in 1 to 3 dimensions, any element type, with indices", pool, nil,
 			kernel.Where(func(d *ir.OpDef) bool { return d.Window.Pools() })...),
@@ -249,7 +236,7 @@ func blocks(f *fn) {
 	g := kernel.Known(op.Col2ImGeometry(n))
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
-	taps, columns, plane := product(g.Block), product(g.Columns), product(g.Image)
+	taps, columns, plane := tensor.Count(g.Block), tensor.Count(g.Columns), tensor.Count(g.Image)
 	sums := map[class]tensor.DType{floating: tensor.F64, whole: tensor.I64, large: tensor.U64}
 	acc := f.scratch("acc", sums[c], plane)
 	f.loop("c", g.N*g.C)
@@ -285,7 +272,7 @@ func determinant(f *fn) {
 	m := shape[len(shape)-1]
 	x, y := f.in(0), f.out(0)
 	a := f.scratch("a", tensor.F64, m*m).name
-	f.loop("b", product(shape[:len(shape)-2]))
+	f.loop("b", tensor.Count(shape[:len(shape)-2]))
 	f.line("double det = 1.0;")
 	f.each("i", m*m, "%s[i] = %s;", a, load(x, fmt.Sprintf("b * %d + i", m*m)))
 	f.open("for (int32_t c = 0; c < %d && (det > 0.0 || det < 0.0); c++)", m)
@@ -317,7 +304,7 @@ func deformed(f *fn) {
 	n := f.n
 	g := kernel.Known(op.DeformGeometry(n))
 	x, w, off, y := f.in(0), f.in(1), f.in(2), f.out(0)
-	H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
+	H, W, out, taps := g.In[0], g.In[1], tensor.Count(g.Out), g.Taps()
 	ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[op.DeformConvAttrs](n).OffsetGroup
 	f.loop("b", g.N)
 	f.loop("m", g.COut)

@@ -3,12 +3,12 @@
 package reference
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -46,7 +46,7 @@ func (l *lowering) runs(behind bool) {
 
 // scratch reserves room for n elements of type d for the time of the step.
 func (l *lowering) scratch(d tensor.DType, n int) call.Scratch {
-	s := call.Scratch{Off: l.low.Scratch, CType: ctype(d)}
+	s := call.Scratch{Off: l.low.Scratch, CType: call.CType(d)}
 	l.low.Scratch += (n*d.Size() + 15) &^ 15
 	return s
 }
@@ -65,7 +65,7 @@ func (l *lowering) inAt(i, off int) call.Arg {
 		b.Data = b.Data[off:]
 		return b
 	}
-	return call.In{I: i, Off: off, CType: ctype(v.Type.DType)}
+	return call.In{I: i, Off: off, CType: call.CType(v.Type.DType)}
 }
 
 // constant is the constant input i in logical order.
@@ -85,7 +85,7 @@ func hint(i int) string {
 func (l *lowering) out(i int) call.Arg { return l.outAt(i, 0) }
 
 func (l *lowering) outAt(i, off int) call.Arg {
-	return call.Out{I: i, Off: off, CType: ctype(l.n.Out[i].Type.DType)}
+	return call.Out{I: i, Off: off, CType: call.CType(l.n.Out[i].Type.DType)}
 }
 
 // wanted reports whether anybody reads output i; others may be NULL where the
@@ -126,39 +126,16 @@ func bytesOf(a call.Arg) call.Arg {
 	return a
 }
 
-// ctype is the C type of an element.
-func ctype(d tensor.DType) string { return call.CType(d) }
+// blob is a constant in logical order, array one of numbers.
+func blob(hint string, d *tensor.Dense) *call.Blob { return call.Constant(hint, d) }
 
-func blob(hint string, d *tensor.Dense) *call.Blob {
-	return &call.Blob{Hint: hint, CType: ctype(d.DType), Data: d.Bytes(), NoCast: true}
+func array[T tensor.Elem](hint string, v []T) *call.Blob {
+	return call.Constant(hint, tensor.Of([]int{len(v)}, v))
 }
 
-func i32Blob(hint string, v []int32) *call.Blob {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x))
-	}
-	return &call.Blob{Hint: hint, CType: "int32_t", Data: b, NoCast: true}
-}
-
-func intBlob(hint string, v []int) *call.Blob {
-	w := make([]int32, len(v))
-	for i, x := range v {
-		w[i] = int32(x)
-	}
-	return i32Blob(hint, w)
-}
-
-func s16Blob(hint string, v []int16) *call.Blob {
-	b := make([]byte, 0, 2*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint16(b, uint16(x))
-	}
-	return &call.Blob{Hint: hint, CType: "int16_t", Data: b, NoCast: true}
-}
-
-func f32Blob(hint string, v []float32) *call.Blob {
-	return blob(hint, tensor.Of([]int{len(v)}, v))
+// indexArray is an array of int32.
+func indexArray(hint string, v []int) *call.Blob {
+	return array(hint, lists.Map(v, func(x int) int32 { return int32(x) }))
 }
 
 // params is a pointer to a constant parameter struct.
@@ -237,13 +214,5 @@ func position(t ir.Type, d int) int { return slices.Index(t.OrderOrIdentity(), d
 func outerAxisInner(t ir.Type, d int) (outer, axis, inner int) {
 	p := t.Phys()
 	k := position(t, d)
-	return product(p[:k]), p[k], product(p[k+1:])
-}
-
-func product(s []int) int {
-	n := 1
-	for _, d := range s {
-		n *= d
-	}
-	return n
+	return tensor.Count(p[:k]), p[k], tensor.Count(p[k+1:])
 }

@@ -8,33 +8,17 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/param"
 )
 
-// pair is a list of one or two spatial values as height and width.
-func pair(v []int, missing int) (h, w int) {
-	if len(v) == 1 {
-		return missing, v[0]
-	}
-	return v[0], v[1]
-}
-
 // windowFields are the fields in which all window operators agree.
-func windowFields(batch int, in, kernel, stride, dilation, pad []int) []call.Field {
-	ih, iw := pair(in, 1)
-	kh, kw := pair(kernel, 1)
-	sh, sw := pair(stride, 1)
-	dh, dw := pair(dilation, 1)
-	ph, pw := pair(pad, 0)
-	return ints("batch", batch, "in_h", ih, "in_w", iw, "kernel_h", kh, "kernel_w", kw,
-		"stride_h", sh, "stride_w", sw, "dilation_h", dh, "dilation_w", dw, "pad_top", ph, "pad_left", pw)
-}
-
-func outFields(out []int) []call.Field {
-	h, w := pair(out, 1)
-	return ints("out_h", h, "out_w", w)
+func windowFields(batch int, w param.Window) []call.Field {
+	return ints("batch", batch, "in_h", w.In.H, "in_w", w.In.W, "kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W,
+		"stride_h", w.Stride.H, "stride_w", w.Stride.W, "dilation_h", w.Dilation.H, "dilation_w", w.Dilation.W,
+		"pad_top", w.Pad.H, "pad_left", w.Pad.W, "out_h", w.Out.H, "out_w", w.Out.W)
 }
 
 func actFields(n *ir.Node) []call.Field {
@@ -43,9 +27,7 @@ func actFields(n *ir.Node) []call.Field {
 }
 
 // convFields are geometry without channels.
-func convFields(g *op.ConvGeom) []call.Field {
-	return append(windowFields(g.N, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin), outFields(g.Out)...)
-}
+func convFields(g *op.ConvGeom) []call.Field { return windowFields(g.N, param.ConvWindow(g)) }
 
 // convWeights is the weight operand in the kernels' order. ONNX has [O, I/g,
 // taps] for Conv, and [I, O/g, taps] for ConvTranspose, where the groups are
@@ -142,13 +124,13 @@ func (l *lowering) pool(g *op.PoolGeom, last int) {
 
 // poolFields are the fields of nncc_pool2d_params.
 func poolFields(g *op.PoolGeom) []call.Field {
-	f := append(windowFields(g.N, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin), outFields(g.Out)...)
-	pb, pr := pair(g.PadEnd, 0)
+	end := param.Spatial(g.PadEnd, 0)
 	count := 0
 	if g.CountPad {
 		count = 1
 	}
-	return append(f, ints("in_c", g.C, "pad_bottom", pb, "pad_right", pr, "count_include_pad", count)...)
+	return append(windowFields(g.N, param.PoolWindow(g)),
+		ints("in_c", g.C, "pad_bottom", end.H, "pad_right", end.W, "count_include_pad", count)...)
 }
 
 func poolRow(fn, was, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds kernel.Rules,
@@ -173,7 +155,7 @@ func poolKernels() []*kernel.Kernel {
 			call.FI("power", ir.AttrsOf[op.PAttr](l.n).P))
 	}
 	// Global pooling reduces all of space at once, in any number of dimensions.
-	global := func(_ *lowering, g *op.PoolGeom) *call.Struct { return axisParams(g.N, product(g.In), g.C) }
+	global := func(_ *lowering, g *op.PoolGeom) *call.Struct { return axisParams(g.N, tensor.Count(g.In), g.C) }
 	globalNorm := func(l *lowering, g *op.PoolGeom) *call.Struct {
 		return norm(l, flatSpace(g))
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -121,7 +123,7 @@ func biasOf(n *ir.Node) func(c int) float32 {
 }
 
 func packedBlob(v []float32) *call.Blob {
-	x := f32Blob("packed", v)
+	x := array("packed", v)
 	x.Align = 16
 	return x
 }
@@ -150,9 +152,8 @@ var notOneEach = cond.New("NOT-ONE-EACH", "channels that are added up, or severa
 // packedParams are the parameters of a packed kernel of a family, of which the channels are some
 // fields: results lie pixel by pixel.
 func packedParams(n *ir.Node, family string, g *op.ConvGeom, channels []call.Field) *call.Struct {
-	h, w := pair(g.Out, 1)
-	f := append(convFields(g), channels...)
-	f = append(f, ints("out_pitch", g.COut, "out_row", w*g.COut, "out_image", h*w*g.COut)...)
+	f, out := append(convFields(g), channels...), param.Spatial(g.Out, 1)
+	f = append(f, ints("out_pitch", g.COut, "out_row", out.W*g.COut, "out_image", out.H*out.W*g.COut)...)
 	return params(family, append(f, actFields(n)...)...)
 }
 
@@ -192,7 +193,7 @@ var fewPhases = cond.New("PHASES", fmt.Sprintf("strides give at most %d phases",
 		if err != nil {
 			return err.Error()
 		}
-		if p := product(g.Strides); p > mostPhases {
+		if p := tensor.Count(g.Strides); p > mostPhases {
 			return fmt.Sprintf("strides %v give %d phases, want at most %d", g.Strides, p, mostPhases)
 		}
 		return ""
@@ -200,26 +201,23 @@ var fewPhases = cond.New("PHASES", fmt.Sprintf("strides give at most %d phases",
 
 // phases are those of a transposed convolution in one or two dimensions.
 func phases(g *op.ConvGeom, together bool) []kernel.Phase {
-	var h, w kernel.TransposedAxis
-	h.Out, w.Out = pair(g.Out, 1)
-	h.Taps, w.Taps = pair(g.Kernel, 1)
-	h.Stride, w.Stride = pair(g.Strides, 1)
-	h.Pad, w.Pad = pair(g.PadBegin, 0)
-	h.Dilation, w.Dilation = pair(g.Dilations, 1)
-	return kernel.Phases(h, w, together)
+	w := param.ConvWindow(g)
+	return kernel.Phases(kernel.TransposedAxis{Out: w.Out.H, Taps: w.Kernel.H, Stride: w.Stride.H, Pad: w.Pad.H,
+		Dilation: w.Dilation.H}, kernel.TransposedAxis{Out: w.Out.W, Taps: w.Kernel.W, Stride: w.Stride.W, Pad: w.Pad.W,
+		Dilation: w.Dilation.W}, together)
 }
 
 // phaseCall is the convolution that a phase is, with some channels and packed weights.
 func (l *lowering) phaseCall(family string, g *op.ConvGeom, p *kernel.Phase, channels []call.Field, packed *call.Blob) {
-	h, w := pair(g.Out, 1)
-	sh, sw := pair(g.Strides, 1)
-	ih, iw := pair(g.In, 1)
-	rows, columns := outside(p.Rows[0], ih), outside(p.Columns[0], iw)
-	f := windowFields(g.N, []int{ih, iw}, []int{len(rows.Taps), len(columns.Taps)}, []int{1, 1},
-		[]int{rows.Step, columns.Step}, []int{-rows.First, -columns.First})
-	f = append(append(f, outFields([]int{rows.Count, columns.Count})...), channels...)
-	f = append(f, ints("out_pitch", sw*g.COut, "out_row", sh*w*g.COut, "out_image", h*w*g.COut)...)
-	y := l.outAt(0, l.n.Out[0].Type.DType.Size()*(p.Y*w+p.X)*g.COut)
+	w := param.ConvWindow(g)
+	out, step := w.Out, w.Stride
+	rows, columns := outside(p.Rows[0], w.In.H), outside(p.Columns[0], w.In.W)
+	w.Kernel, w.Stride = param.Tile{H: len(rows.Taps), W: len(columns.Taps)}, param.Tile{H: 1, W: 1}
+	w.Dilation, w.Pad = param.Tile{H: rows.Step, W: columns.Step}, param.Tile{H: -rows.First, W: -columns.First}
+	w.Out = param.Tile{H: rows.Count, W: columns.Count}
+	f := append(windowFields(g.N, w), channels...)
+	f = append(f, ints("out_pitch", step.W*g.COut, "out_row", step.H*out.W*g.COut, "out_image", out.H*out.W*g.COut)...)
+	y := l.outAt(0, l.n.Out[0].Type.DType.Size()*(p.Y*out.W+p.X)*g.COut)
 	l.call(l.low.Kernel, params(family, append(f, actFields(l.n)...)...), l.in(0), packed, y)
 }
 
@@ -241,7 +239,7 @@ func weightless(rows, columns kernel.Line) bool { return rows.Taps[0] < 0 || col
 
 // depthwisePhases lowers a transposed convolution of one output for every input channel.
 func depthwisePhases(l *lowering, g *op.ConvGeom) {
-	_, kw := pair(g.Kernel, 1)
+	kw := param.Spatial(g.Kernel, 1).W
 	weights, all := l.n.In[1].Const, g.Taps()
 	for _, p := range phases(g, false) {
 		rows, columns := p.Rows[0], p.Columns[0]
@@ -258,7 +256,7 @@ func depthwisePhases(l *lowering, g *op.ConvGeom) {
 // convPhases lowers any other transposed convolution. Neighbouring columns that meet the same
 // inputs are channels behind each other.
 func convPhases(l *lowering, g *op.ConvGeom) {
-	_, kw := pair(g.Kernel, 1)
+	kw := param.Spatial(g.Kernel, 1).W
 	weights, all := l.n.In[1].Const, g.Taps()
 	bias := biasOf(l.n)
 	cin, per := g.CIn/g.Group, g.COut/g.Group

@@ -17,7 +17,7 @@ import (
 
 // concatRow stores every input as rows of blocks inside the output.
 var concatRow = row("nncc_copy_rows", "NNCC-CONCAT", "concatenation along any axis, any element type", same,
-	kernel.Rules{cond.SameType, nonEmptyOut}, func(l *lowering, n *kernel.Node) {
+	kernel.Rules{cond.SameType}, func(l *lowering, n *kernel.Node) {
 		out := n.Out[0].Type
 		axis := kernel.Axis.Must(n)
 		outer, size, inner := outerAxisInner(out, axis)
@@ -25,7 +25,7 @@ var concatRow = row("nncc_copy_rows", "NNCC-CONCAT", "concatenation along any ax
 		off := 0
 		for i, v := range n.In {
 			block := v.Type.Shape[axis] * inner
-			if block == 0 {
+			if block*outer == 0 {
 				continue
 			}
 			var x call.Arg = l.in(i)
@@ -46,7 +46,7 @@ func part(input bool, i, off, outer, block, row int) call.Part {
 	return call.Part{Input: input, I: i, Off: off, Row: block, Pitch: row}
 }
 
-// nonEmptyOut: empty inputs are passed over, an empty result has no code.
+// nonEmptyOut: what is known has elements.
 var nonEmptyOut = cond.New("EMPTY-RESULT", "the result is not empty", func(n *kernel.Node) string {
 	for i, v := range n.Out {
 		if v.Type.Elems() == 0 {
@@ -68,15 +68,15 @@ var splits = kernel.FactOf(func(n *ir.Node) (split, error) {
 })
 
 // splitRow is the inverse of concatRow.
-var splitRow = row("nncc_copy_rows", "NNCC-SPLIT", "split along any axis, any element type", same,
-	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
+var splitRow = row("nncc_copy_rows", "", "split along any axis, any element type", same,
+	kernel.Rules{cond.SameType, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
 		s := splits.Must(n)
 		l.low.Unused = unusedTail(n.Node)
 		outer, size, inner := outerAxisInner(n.In[0].Type, s.axis)
 		inner *= n.In[0].Type.DType.Size()
 		off := 0
 		for i, k := range s.sizes {
-			if i < len(n.Out) {
+			if wanted(n.Node, i) && n.Out[i].Type.Elems() > 0 {
 				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off),
 					l.out(i))
 				if n.In[0].Const == nil {
@@ -88,14 +88,18 @@ var splitRow = row("nncc_copy_rows", "NNCC-SPLIT", "split along any axis, any el
 	}, op.Split)
 
 // sliceRow reads a strided box; a box in one piece may stay where it is.
-var sliceRow = row("nncc_copy_nd", "NNCC-SLICE", "strided slices, any element type", same,
-	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Slice)
+var sliceRow = row("nncc_copy_nd", "", "strided slices, any element type", same,
+	kernel.Rules{cond.SameType, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Slice)
 
 // cropRow is sliceRow between different memory orders.
 var cropRow = row("nncc_copy_nd", "NNCC-CROP", "strided slices into another memory order", anyToAny,
 	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Crop)
 
 func sliced(l *lowering, n *kernel.Node) {
+	l.low.Unused = unusedTail(n.Node)
+	if n.Idle() {
+		return
+	}
 	g := kernel.Slice.Must(n)
 	x, y := n.In[0].Type, n.Out[0].Type
 	st := strides(x)
@@ -105,7 +109,6 @@ func sliced(l *lowering, n *kernel.Node) {
 		st[d] *= g.Step[d]
 	}
 	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
-	l.low.Unused = unusedTail(n.Node)
 	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) &&
 		n.In[0].Const == nil {
 		l.low.Parts = []call.Part{{I: 0, Off: m.xOff * m.elem}}
@@ -306,8 +309,12 @@ func (l *lowering) move(m move, x, y call.Arg) {
 			return
 		}
 	}
-	m = m.ordered()
-	f := ints("elem", m.elem, "rank", r, "x_offset", m.xOff, "y_offset", m.yOff)
+	l.copy(m.ordered(), x, y)
+}
+
+// copy emits the strided copy.
+func (l *lowering) copy(m move, x, y call.Arg) {
+	f := ints("elem", m.elem, "rank", len(m.dims), "x_offset", m.xOff, "y_offset", m.yOff)
 	f = append(f, list("dims", m.dims), list("x_stride", m.x), list("y_stride", m.y))
 	l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(x), bytesOf(y))
 }
@@ -628,7 +635,7 @@ var triluRow = row("nncc_where", "NNCC-TRILU", "upper or lower triangle, any ele
 		dims, st := merge(t.Shape, cs, tensor.Strides(t.Shape), make([]int, r))
 		f := append(ints("elem", t.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
-		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)),
+		l.call("nncc_where", params("nncc_where_params", f...), array("mask", mask),
 			bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
 	}, op.Trilu)
 

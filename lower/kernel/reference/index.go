@@ -82,9 +82,9 @@ var noReduction = cond.New("REDUCTION", "reduction is none", func(n *kernel.Node
 func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
 	x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 	depth := idx[len(idx)-1]
-	batch := product(x[:batchDims])
-	f := ints("batch", batch, "count", product(idx[:len(idx)-1])/batch, "depth", depth,
-		"block", product(x[batchDims+depth:])*n.In[0].Type.DType.Size(), "index_bytes", bytes)
+	batch := tensor.Count(x[:batchDims])
+	f := ints("batch", batch, "count", tensor.Count(idx[:len(idx)-1])/batch, "depth", depth,
+		"block", tensor.Count(x[batchDims+depth:])*n.In[0].Type.DType.Size(), "index_bytes", bytes)
 	return params("nncc_gather_nd_params", append(f, list("axis_len", x[batchDims:batchDims+depth]))...)
 }
 

@@ -170,7 +170,7 @@ func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
 		return out
 	}
 	dims, s := merge(g.Batch, st(n.In[0], g.M*g.K), st(n.In[1], g.K*g.N))
-	if product(g.Batch) == 1 {
+	if tensor.Count(g.Batch) == 1 {
 		dims, s = nil, [][]int{nil, nil}
 	}
 	if len(dims) == 0 {
@@ -212,7 +212,7 @@ var gemmRow = row("nncc_batch_matmul_f32", "NNCC-GEMM-F32", "product of two run-
 
 // scale is y = x * k over the output's space.
 func (l *lowering) scale(out ir.Type, x operand, k float32, y call.Arg) {
-	c := operand{Arg: f32Blob("const", []float32{k}), Strides: make([]int, out.Rank())}
+	c := operand{Arg: array("const", []float32{k}), Strides: make([]int, out.Rank())}
 	l.call("nncc_mul_f32", bcastParams(out, x, c), x.Arg, c.Arg, y)
 }
 
@@ -393,5 +393,5 @@ var sparseRow = row("nncc_sparse_f32", "NNCC-SPARSE-F32",
 		}
 		l.low.Unused = []int{1}
 		l.call("nncc_sparse_f32", params("nncc_sparse_params", append(f, actFields(n.Node)...)...), l.in(0),
-			intBlob("runs", b.runs), f32Blob("weights", w), bias, l.out(0))
+			indexArray("runs", b.runs), array("weights", w), bias, l.out(0))
 	}, op.Gemm, op.MatMul)

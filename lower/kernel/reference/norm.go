@@ -31,7 +31,7 @@ var batchNormRow = row("nncc_scale_shift_f32", "NNCC-BATCHNORM-F32",
 		scale, shift := linearNorm(n.Node)
 		rows, channels := rowsAndChannels(n.In[0].Type)
 		p := params("nncc_scale_shift_params", append(ints("rows", rows, "channels", channels), noClamp()...)...)
-		l.call("nncc_scale_shift_f32", p, l.in(0), f32Blob("scale", scale), f32Blob("shift", shift), l.out(0))
+		l.call("nncc_scale_shift_f32", p, l.in(0), array("scale", scale), array("shift", shift), l.out(0))
 		l.inPlace(0)
 	}, op.BatchNormalization)
 
@@ -53,7 +53,7 @@ func linearNorm(n *ir.Node) (scale, shift []float32) {
 // rowNorm are rows and their length for normalisations from an axis on.
 func rowNorm(n *kernel.Node) (rows, length int) {
 	s, axis := n.In[0].Type.Shape, kernel.Axis.Must(n)
-	return product(s[:axis]), product(s[axis:])
+	return tensor.Count(s[:axis]), tensor.Count(s[axis:])
 }
 
 // rowParam is a normalisation's parameter i as one value an element of a row:
@@ -131,8 +131,8 @@ var groupNormRow = row("nncc_group_norm_f32", "NNCC-GROUPNORM-F32",
 	"normalisation of groups of channels of every sample", spatial, kernel.Rules{cond.Float32(), cond.NotEmpty},
 	func(l *lowering, n *kernel.Node) {
 		s := n.In[0].Type.Shape
-		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1],
-			"groups", normGroups(n.Node)), call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
+		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", tensor.Count(s[2:]), "channels",
+			s[1], "groups", normGroups(n.Node)), call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
 		l.runs(normGroups(n.Node) == 1)
 	}, op.InstanceNormalization, op.GroupNormalization)
@@ -169,7 +169,7 @@ func meanVariance(l *lowering, n *kernel.Node) {
 	for _, a := range axes {
 		kept[a] = 1
 	}
-	stat := l.scratch(tensor.F32, product(kept))
+	stat := l.scratch(tensor.F32, tensor.Count(kept))
 	st := tensor.Strides(kept)
 	for i, d := range kept {
 		if d == 1 {
@@ -185,15 +185,15 @@ func meanVariance(l *lowering, n *kernel.Node) {
 	// sum of squares of the centred values, which lie in the output now
 	r2 := l.reducedFrom(l.out(0), axes)
 	l.call("nncc_reduce_sum_square_f32", axisParams(r2.outer, r2.axis, r2.inner), r2.x, stat)
-	count := product(kept)
-	k := f32Blob("const", []float32{float32(t.Elems() / count)})
+	count := tensor.Count(kept)
+	k := array("const", []float32{float32(t.Elems() / count)})
 	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}),
 		list("a_stride", []int{1}), list("b_stride", []int{0}))...)
 	l.call("nncc_div_f32", scalar, stat, k, stat)
 	l.low.Calls = append(l.low.Calls, call.Call{Args: []call.Arg{stat, call.I32(count)}, Code: &call.Code{
 		Hint: "sqrt", Params: []string{"float *x", "int32_t count"}, Headers: []string{"nncc_element_f32.h"},
 		Body: "    for (int32_t i = 0; i < count; i++) {\n        x[i] = sqrtf(x[i]);\n    }\n"}})
-	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
+	l.call("nncc_add_f32", scalar, stat, array("const", []float32{1e-9}), stat)
 	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
 }
 

@@ -41,7 +41,7 @@ func scaleParams(n *kernel.Node) (p *call.Struct, scale, zero *call.Blob) {
 		outer, axis, inner = outerAxisInner(t, kernel.Axis.Must(n))
 	}
 	p = params("nncc_quantize_params", ints("outer", outer, "axis", axis, "inner", inner)...)
-	return p, f32Blob("scale", scales), i32Blob("zero", zeros)
+	return p, array("scale", scales), array("zero", zeros)
 }
 
 // intTypes: element type to the suffix in a kernel's name.

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // spatialResize: batch and channels stay, one or two dimensions of space.
@@ -66,10 +67,9 @@ func resizeSpace(n *ir.Node, g *op.ResizeGeom) (h, w sampled, sizes []call.Field
 	if r == 4 {
 		hd = 2
 	}
-	ih, iw := pair(s[2:], 1)
-	oh, ow := pair(g.Shape[2:], 1)
-	return sampledAxis(g, hd), sampledAxis(g, r-1), ints("batch", s[0], "in_h", ih, "in_w", iw, "out_h", oh, "out_w",
-		ow)
+	in, out := param.Spatial(s[2:], 1), param.Spatial(g.Shape[2:], 1)
+	return sampledAxis(g, hd), sampledAxis(g, r-1), ints("batch", s[0], "in_h", in.H, "in_w", in.W, "out_h", out.H,
+		"out_w", out.W)
 }
 
 func resizeKernels() []*kernel.Kernel {
@@ -113,7 +113,7 @@ func resizeNearest(l *lowering, n *kernel.Node) {
 	f = append(f, call.FI("pixel", pixel), call.F("x_pitch", l.pitch(false, 0, pixel)),
 		call.F("y_pitch", l.pitch(true, 0, pixel)))
 	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)),
-		intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
+		indexArray("index", h.index), indexArray("index", w.index), outside, bytesOf(l.out(0)))
 }
 
 func resizeF32(l *lowering, n *kernel.Node) {
@@ -122,7 +122,7 @@ func resizeF32(l *lowering, n *kernel.Node) {
 	h, w, f := resizeSpace(n.Node, g)
 	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
 	f = append(f, call.F("outside", f32(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
-	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index),
-		f32Blob("weights", h.weight),
-		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
+	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), indexArray("index", h.index),
+		array("weights", h.weight),
+		indexArray("index", w.index), array("weights", w.weight), l.out(0))
 }

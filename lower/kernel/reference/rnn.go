@@ -155,6 +155,6 @@ var svdfRow = row("nncc_svdf", "NNCC-SVDF-S8", op.SVDF.Doc, natural, kernel.Rule
 		"output_mult", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift), "output_zero",
 		call.T(p.OutputZero), "state_zero", call.T(p.StateZero))...)
 	l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
-		NoCast: true}, i32Blob("feature_bias", p.FeatureBias), blob("time", time), i32Blob("bias", p.Bias),
+		NoCast: true}, array("feature_bias", p.FeatureBias), blob("time", time), array("bias", p.Bias),
 		l.in(4), l.out(0), l.out(1))
 }, op.SVDF)

@@ -86,7 +86,7 @@ var curveRow = row("nncc_interpolated_lut_s16", "NNCC-CURVE-S16",
 		c, _ := kernel.CurveOf(n.Node)
 		l.low.Unused = unusedTail(n.Node)
 		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
-			l.in(0), blob("points", tensor.Of([]int{len(c)}, c[:])), l.out(0))
+			l.in(0), array("points", c[:]), l.out(0))
 		l.inPlace(0)
 	}, curveOps...)
 
@@ -165,8 +165,9 @@ var tconv16Row = row("nncc_conv2d_s16", "NNCC-TCONV-S16",
 		p := conv16Params.Must(n)
 		l.low.Unused = []int{1}
 		s := spreadOf(g)
-		f := windowFields(g.N, []int{s.h, s.w}, g.Kernel, []int{1, 1}, g.Dilations, []int{0, 0})
-		f = append(append(f, outFields(g.Out)...), macFields(p)...)
+		w := param.ConvWindow(g)
+		w.In, w.Stride, w.Pad = s.Tile, param.Tile{H: 1, W: 1}, param.Tile{}
+		f := append(windowFields(g.N, w), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s),
 			blob("weights", tensor.Of([]int{n.In[1].Type.Elems()}, g.Turned(n.In[1].Const))))
@@ -175,20 +176,15 @@ var tconv16Row = row("nncc_conv2d_s16", "NNCC-TCONV-S16",
 // spreading is where the input of a transposed convolution lies in the image
 // that an ordinary one reads: element i at i*stride + lead along each axis.
 type spreading struct {
-	h, w         int
-	leadH, leadW int
-	strideH      int
-	strideW      int
+	param.Tile
+	lead, stride param.Tile
 }
 
 func spreadOf(g *op.ConvGeom) spreading {
-	oh, ow := pair(g.Out, 1)
-	kh, kw := pair(g.Kernel, 1)
-	dh, dw := pair(g.Dilations, 1)
-	ph, pw := pair(g.PadBegin, 0)
-	s := spreading{h: oh + dh*(kh-1), w: ow + dw*(kw-1), leadH: dh*(kh-1) - ph, leadW: dw*(kw-1) - pw}
-	s.strideH, s.strideW = pair(g.Strides, 1)
-	return s
+	w := param.ConvWindow(g)
+	reach := param.Tile{H: w.Span().H - 1, W: w.Span().W - 1}
+	return spreading{param.Tile{H: w.Out.H + reach.H, W: w.Out.W + reach.W},
+		param.Tile{H: reach.H - w.Pad.H, W: reach.W - w.Pad.W}, w.Stride}
 }
 
 // inside are the first input element and the number of elements that lie
@@ -205,19 +201,17 @@ func inside(in, stride, lead, size int) (first, count int) {
 
 // spread emits the image in scratch memory: zeros, and the input in between.
 func (l *lowering) spread(g *op.ConvGeom, s spreading) call.Arg {
-	ih, iw := pair(g.In, 1)
-	c := g.CIn
-	area := g.N * s.h * s.w * c
+	in, c := param.Spatial(g.In, 1), g.CIn
+	area := g.N * s.H * s.W * c
 	image := l.scratch(tensor.I16, area)
 	l.fill(tensor.Of([]int{1}, []int16{0}), area, image)
-	y0, rows := inside(ih, s.strideH, s.leadH, s.h)
-	x0, cols := inside(iw, s.strideW, s.leadW, s.w)
+	y0, rows := inside(in.H, s.stride.H, s.lead.H, s.H)
+	x0, cols := inside(in.W, s.stride.W, s.lead.W, s.W)
 	if rows > 0 && cols > 0 {
-		f := ints("elem", 2, "rank", 4, "x_offset", (y0*iw+x0)*c, "y_offset",
-			((y0*s.strideH+s.leadH)*s.w+x0*s.strideW+s.leadW)*c)
-		f = append(f, list("dims", []int{g.N, rows, cols, c}), list("x_stride", []int{ih * iw * c, iw * c, c, 1}),
-			list("y_stride", []int{s.h * s.w * c, s.strideH * s.w * c, s.strideW * c, 1}))
-		l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(l.in(0)), bytesOf(image))
+		l.copy(move{elem: 2, dims: []int{g.N, rows, cols, c}, x: []int{in.H * in.W * c, in.W * c, c, 1},
+			y:    []int{s.H * s.W * c, s.stride.H * s.W * c, s.stride.W * c, 1},
+			xOff: (y0*in.W + x0) * c, yOff: ((y0*s.stride.H+s.lead.H)*s.W + x0*s.stride.W + s.lead.W) * c},
+			l.in(0), image)
 	}
 	return image
 }

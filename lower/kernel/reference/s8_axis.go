@@ -182,9 +182,9 @@ func (l *lowering) resize(p *qref.ResizeParams, h, w *qref.ResizeAxis) {
 			int(p.OutH), "out_w", int(p.OutW), "taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den),
 			"in_zero", call.T(p.InZero), "out_zero", call.T(p.OutZero), "rescale", call.T(p.Rescale), "outside",
 			call.T(p.Outside))...)
-	l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index),
-		blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
-		i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
+	l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), array("index", h.Index),
+		array("weights", h.Weight),
+		array("index", w.Index), array("weights", w.Weight), l.out(0))
 }
 
 // resizeLinear is a Resize with the constants of the bilinear kernels.
@@ -233,8 +233,8 @@ var resizeLinearS8Row = row("nncc_resize_linear_s8", "NNCC-RESIZE-LINEAR-S8",
 			int(p.OutH), "out_w", int(p.OutW), "scale", call.T(r.Scale), "den", call.T(den), "bias", call.T(r.Bias),
 			"mult", call.T(r.Mult), "add", call.T(r.Add), "shift", call.T(r.Shift), "out_zero", call.T(p.OutZero),
 			"outside", call.T(p.Outside))
-		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
-		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(cols),
+		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), array("weights", r.Rows),
+			array("weights", cols),
 			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
 	}, op.Resize)
 
@@ -262,7 +262,7 @@ var layerNormS8Row = row("nncc_layer_norm_s8", "NNCC-LAYERNORM-S8", "int8 layer 
 		p, m, _ := op.LayerNormS8(n.Node)
 		f := append([]call.Field{normField(p.Norm)}, ints("rows", int(p.Rows), "len", int(p.Len), "center",
 			int(p.Center), "zero", call.T(p.Zero))...)
-		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Terms()),
+		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), array("terms", m.Terms()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
 		l.inPlace(0)
@@ -273,7 +273,7 @@ var groupNormS8Row = row("nncc_group_norm_s8", "NNCC-GROUPNORM-S8", "int8 normal
 		p, m, _ := op.GroupNormS8(n.Node)
 		f := append([]call.Field{normField(p.Norm)}, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels",
 			int(p.Channels), "groups", int(p.Groups))...)
-		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Pairs()),
+		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), array("terms", m.Pairs()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
 		l.runs(p.Groups == 1)
@@ -287,7 +287,7 @@ func poolFieldsS8(n *ir.Node, g *op.PoolGeom) []call.Field {
 // flatSpace is global pooling as pooling of one dimension.
 func flatSpace(g *op.PoolGeom) *op.PoolGeom {
 	flat := *g
-	flat.In, flat.Kernel = []int{product(g.In)}, []int{product(g.In)}
+	flat.In, flat.Kernel = []int{tensor.Count(g.In)}, []int{tensor.Count(g.In)}
 	flat.Out, flat.Strides, flat.Dilations, flat.PadBegin, flat.PadEnd = []int{1}, []int{1}, []int{1}, []int{0},
 		[]int{0}
 	return &flat
@@ -318,7 +318,7 @@ func averageS8(l *lowering, g *op.PoolGeom) {
 	}
 	f := append(poolFieldsS8(n, g), ints("center", call.T(center), "out_zero", call.T(zero), "rescale",
 		call.T(rescale))...)
-	window := product(g.Kernel)
+	window := tensor.Count(g.Kernel)
 	mean := meanFields(n, window, window, center, zero, rescale != 0, false)
 	f = append(append(f, clampFields(n)...), mean...)
 	fn := "nncc_avg_pool2d_s8"

@@ -140,7 +140,7 @@ func (l *lowering) provenPair(n *kernel.Node, pairs []byte, table bool) bool {
 	if t := quantised.SumTables(n.Node, lo, hi, signed(pairs)); t != nil {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FT("shift", t.Shift)}, clamp...)...)
-		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
+		l.call("nncc_sum_s8", p, a.Arg, b.Arg, array("table", t.A[:]), array("table", t.B[:]), y)
 		return true
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {

@@ -282,7 +282,7 @@ func (l *lowering) table2(space *call.Struct, x, index call.Arg, rows [][]byte) 
 		rowOf[i] = k
 	}
 	l.low.Kernel = "nncc_lut2_s8"
-	l.call("nncc_lut2_s8", space, bytesOf(x), bytesOf(index), byteBlob("rows", rowOf[:]), byteBlob("table", data),
+	l.call("nncc_lut2_s8", space, bytesOf(x), bytesOf(index), array("rows", rowOf[:]), array("table", data),
 		bytesOf(l.out(0)))
 }
 
@@ -292,12 +292,7 @@ func rowNumbers(index []int) *call.Blob {
 	for i, k := range index {
 		b[i] = byte(k)
 	}
-	return byteBlob("row", b)
-}
-
-// byteBlob is a constant array of bytes.
-func byteBlob(hint string, d []byte) *call.Blob {
-	return &call.Blob{Hint: hint, CType: "uint8_t", Data: d, NoCast: true}
+	return array("row", b)
 }
 
 // channelLines are the functions of the rows as lines with one shift.
@@ -349,8 +344,8 @@ func (l *lowering) lines(p *channelPlan) {
 			call.T(n.In[p.x].Type.Quant.Zero[0]), "two", 1)...)
 	}
 	l.low.Kernel = "nncc_channel_lines_s8"
-	l.call("nncc_channel_lines_s8", params("nncc_channel_lines_s8_params", f...), l.in(p.x), i32Blob("mult", mult),
-		i32Blob("bias", bias), l.out(0))
+	l.call("nncc_channel_lines_s8", params("nncc_channel_lines_s8_params", f...), l.in(p.x), array("mult", mult),
+		array("bias", bias), l.out(0))
 }
 
 // Constants of the integer kernels are derived from what the interpreter

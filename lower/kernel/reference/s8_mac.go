@@ -70,7 +70,7 @@ func channelArgs(p *op.MACParams, channels int) (zero, mult, shift call.Arg) {
 		z[c] = -p.FilterOff[c%len(p.FilterOff)]
 		m[c], s[c] = p.Mult[c%len(p.Mult)], p.Shift[c%len(p.Shift)]
 	}
-	return i32Blob("weight_zero", z), i32Blob("multiplier", m), i32Blob("shift", s)
+	return array("weight_zero", z), array("multiplier", m), array("shift", s)
 }
 
 func macFields(p *op.MACParams) []call.Field {

@@ -45,7 +45,7 @@ var spectrumRow = row("nncc_spectrum", "NNCC-SPECTRUM", op.Spectrum.Doc, natural
 			append(ints("lead", a.Lead, "window", n.In[1].Type.Elems(), "length", a.Length, "bins", a.Bins,
 				"power", a.Power, "zero", zero, "passes", len(t.Radix)), list("radix", radix))...)
 		scratch := l.scratch(tensor.F32, 4*t.M)
-		window, twiddle := f32Blob("window", op.SpectrumWindow(n.Node)), f32Blob("twiddle", t.Twiddle)
+		window, twiddle := array("window", op.SpectrumWindow(n.Node)), array("twiddle", t.Twiddle)
 		if fixed != nil {
 			unit := fixed.Unit
 			if a.Power != 0 {
@@ -53,7 +53,7 @@ var spectrumRow = row("nncc_spectrum", "NNCC-SPECTRUM", op.Spectrum.Doc, natural
 			}
 			fields = append(fields, append(ints("shift", fixed.Shift), call.F("unit", f32(unit)))...)
 			scratch.CType = "int32_t"
-			window, twiddle = s16Blob("window", fixed.Window), s16Blob("twiddle", fixed.Factors)
+			window, twiddle = array("window", fixed.Window), array("twiddle", fixed.Factors)
 		}
 		l.low.Unused = []int{1}
 		l.call(fn, params("nncc_spectrum_params", fields...), l.in(0), window, twiddle, l.out(0), scratch)
@@ -76,9 +76,8 @@ func signalFFT[T int16 | int32](l *lowering, n *kernel.Node, fn string) {
 	last := len(x.Shape) - 1
 	p := params("nncc_signal_fft_params", ints("rows", tensor.Count(x.Shape[:last]), "size", x.Shape[last],
 		"length", a.Length, "inverse", a.Inverse)...)
-	table := func(what string, v []T) *call.Blob { return blob(what, tensor.Of([]int{len(v)}, v)) }
 	work := l.scratch(x.DType, 2*a.Length)
-	l.call(fn, p, l.in(0), table("twiddles", f.Twiddles), table("super", f.Super), l.out(0), work)
+	l.call(fn, p, l.in(0), array("twiddles", f.Twiddles), array("super", f.Super), l.out(0), work)
 }
 
 // detectionsRow decodes and selects boxes. It has the memory orders of the operator: rows
