@@ -21,7 +21,8 @@ var sweeps = []struct {
 	few      int
 	layer    func(b *kerneltest.Writer)
 	assembly bool // not what a compiler makes of C: Clang 14 takes LT and LE for C's "less", NaN or not
-}{{20, arguments, false}, {40, denormals, false}, {30, notNumbers, true}, {30, widePools, false}, {6, signs, false}}
+}{{20, arguments, false}, {40, denormals, false}, {30, notNumbers, true}, {30, widePools, false}, {6, signs, false},
+	{30, smallMaps, false}}
 
 // TestSweeps runs them on the host and on a board of every kind of core, bit for bit; with NNCC_LONG on Helium without
 // assembly, too. NNCC_RANDOM=FROM+N runs N programs of other seeds, NNCC_BOARDS has the targets.
@@ -202,4 +203,21 @@ func widePools(b *kerneltest.Writer) {
 func signs(b *kerneltest.Writer) {
 	b.Text(fmt.Sprintf("in %%x# : f64[1,%[1]d]\n%%y# : f64[1,%[1]d] = Shrink(%%x#) {lambd=%[2]s, bias=%[3]s}",
 		b.In(1, 20), []string{"-0.0", "-0.5", "0.25"}[b.IntN(3)], []string{"-0.0", "-1.5", "2.0"}[b.IntN(3)]))
+}
+
+// smallMaps are transposed convolutions of maps that one window covers, of channels that are no whole words.
+func smallMaps(b *kerneltest.Writer) {
+	data := []string{"i8", "i16"}[b.One(0, 0, 1)]
+	zero, stride := 0, b.In(2, 3)
+	if data == "i8" {
+		zero = b.In(-100, 100)
+	}
+	h, w, c, out, k := b.One(1, 2, 2, 3), b.One(1, 2, 2, 3), b.In(1, 9), b.In(1, 18), b.In(2, 5)
+	most := min(k, 1+(stride*(min(h, w)-1)+k-1)/2)
+	pad := b.One(most-1, b.IntN(most))
+	size := func(n int) int { return stride*(n-1) + k - 2*pad }
+	text := "in %%x# : %s[1,%d,%d,%d] q(0.03:%d)\nconst %%w# : i8[%d,%d,%d,%d] q(0.01:0) = rand %d\n" +
+		"%%y# : %s[1,%d,%d,%d] q(0.04:%d) = ConvTranspose(%%x#, %%w#) {strides=[%d,%d], pads=[%d,%d,%d,%d]}"
+	b.Text(fmt.Sprintf(text, data, c, h, w, zero, c, out, k, k, b.IntN(1000), data, out, size(h), size(w), zero, stride,
+		stride, pad, pad, pad, pad))
 }

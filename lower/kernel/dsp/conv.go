@@ -38,7 +38,7 @@ func (c *convolution) order(f form) []int {
 	var o []int
 	run := c.Depth()
 	switch {
-	case c.Entire():
+	case c.Entire() && !c.phase: // a row of a product
 		run = len(c.l.Rows[0])
 	case c.Dilation.W == 1 && c.G.Group == 1:
 		run *= c.Kernel.W
