@@ -213,7 +213,80 @@ type OpDef struct {
 	Work func(n *Node) int64
 	// Impure operators (random generators) are never folded.
 	Impure bool
+	// Along says how parts of the result along one of its axes come from parts of inputs, where
+	// that follows neither from Pattern nor from Lanes; nil: they do not. Ask Node.Along.
+	Along func(n *Node, axis int) Along
 }
+
+// Along says of an axis of a result that it falls into equal parts, each of which comes
+// from a part of some inputs: Parts of them, or any number that divides it; 0: it does not. In are the
+// axes of the inputs that fall into as many; Whole: every part needs all of it.
+type Along struct {
+	Parts int
+	In    []int
+}
+
+// Whole is no axis: all of an input is read.
+const Whole = -1
+
+// Along asks how n can be computed part by part along an axis of its only result.
+func (n *Node) Along(axis int) Along {
+	d, shape := n.Op, n.Out[0].Type.Shape
+	switch {
+	case len(n.Out) != 1 || len(n.Body) > 0 || d.Impure || slices.ContainsFunc(n.In, perAxis):
+		return Along{}
+	case d.Along != nil:
+		return d.Along(n, axis)
+	case d.View == Reshaped:
+		return n.reshaped(axis)
+	case d.Lanes:
+		if lane := AttrsOf[struct{ Axis int }](n).Axis; lane == axis || lane+len(shape) == axis {
+			return Along{}
+		}
+	case d.Pattern > Broadcast || d.Declares("axis") && slices.ContainsFunc(n.In[1:], several):
+		return Along{}
+	}
+	return n.Aligned(axis)
+}
+
+// Aligned is Along of what broadcasts its operands.
+func (n *Node) Aligned(axis int) Along {
+	shape := n.Out[0].Type.Shape
+	a := Along{Parts: shape[axis]}
+	for _, v := range n.In {
+		at := AxisOf(v, len(shape), axis)
+		if at >= 0 && v.Type.Shape[at] != shape[axis] {
+			return Along{}
+		}
+		a.In = append(a.In, at)
+	}
+	return a
+}
+
+// reshaped is Along of a result that has the elements of input 0 in their order.
+func (n *Node) reshaped(axis int) Along {
+	x, y := n.In[0].Type.Shape, n.Out[0].Type.Shape
+	a, outside := Along{In: slices.Repeat([]int{Whole}, len(n.In))}, tensor.Count(y[:axis])
+	for i, size := range x {
+		if y[axis] > 1 && size > 1 && tensor.Count(x[:i]) == outside {
+			a.In[0], a.Parts = i, lists.GCD(size, y[axis])
+		}
+	}
+	return a
+}
+
+// AxisOf is the axis of an operand that meets an axis of a result of some rank when it is broadcast; Whole: none does.
+func AxisOf(v *Value, rank, axis int) int {
+	if v == nil || axis < rank-v.Type.Rank() || v.Type.Shape[axis-rank+v.Type.Rank()] == 1 {
+		return Whole
+	}
+	return axis - rank + v.Type.Rank()
+}
+
+func several(v *Value) bool { return v != nil && v.Type.Elems() != 1 }
+
+// perAxis reports data of the run time that has several scales.
+func perAxis(v *Value) bool { return v != nil && v.Const == nil && v.Type.Quant.PerAxis() }
 
 // AllInputs in DataIn marks every input as carrying data.
 var AllInputs = []int{-1}

@@ -247,11 +247,8 @@ func (s *State) lowerNodes() error {
 }
 
 func (s *State) schedule() error {
-	build := schedule.BuildWith
-	if s.draft {
-		build = schedule.Draft
-	}
-	r, err := build(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
+	goal := schedule.Goal{Effort: cmp.Or(s.Effort, schedule.Full), Draft: s.draft, Share: s.share}
+	r, err := schedule.BuildFor(goal, s.Graph, s.Low, s.States...)
 	if err != nil {
 		return err
 	}

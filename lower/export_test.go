@@ -19,7 +19,7 @@ func RunStages(g *ir.Graph, o Options, names ...string) (*State, error) {
 			return nil, err
 		}
 		if name == "stripes" {
-			p := patch.Prices{Rows: func(int, int) float64 { return 1 }, Copy: func(int) float64 { return 1 },
+			p := patch.Prices{Rows: func(int, int, int, int) float64 { return 1 }, Copy: func(int) float64 { return 1 },
 				Most: 1e9, Kernel: func(int) *patch.Kernel { return &patch.Kernel{Apart: 1 << 30} }}
 			s.tile = &patch.Candidates(s.Graph, false, p, 1)[0]
 		}

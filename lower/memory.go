@@ -57,7 +57,8 @@ func Frontier(list []Point) (out []Point) {
 // Chain is layers that run a few rows at a time.
 type Chain struct {
 	Nodes         []string
-	Rows, Stripes int // of the first one in a stripe
+	Rows, Stripes int  // of the first one in a stripe
+	Heads         bool // rows are heads of attention
 	MACs          int64
 }
 
@@ -74,6 +75,7 @@ const (
 	freeWork = 0.008 // predicted instructions more
 	// Speed that was bought with scratch pays for RAM: so much of it.
 	scratchShare = 0.1
+	copyShare    = 0.25 // of what copies move has to be gained
 	freeTries    = 3
 	freeVariants = 4   // of the best one, as long as they are better
 	leastGain    = 512 // bytes, and 1/leastPart of the arena
@@ -92,6 +94,7 @@ type trial struct {
 	ram    int             // bytes of arena and state
 	bound  int             // of them, for the order of its steps
 	work   float64         // predicted instructions
+	share  float64         // of what copies move that they have to gain
 }
 
 // code is what the calls are worth in bytes of RAM.
@@ -123,6 +126,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	if err != nil || s.facts.MaxRAM > 0 && s.Program.RAMBytes() <= s.facts.MaxRAM {
 		return s, err
 	}
+	patch.Hoist(start.Graph)
 	f := &search{whole: s, start: start, rows: rows, prices: s.prices(start.Graph)}
 	look := f.free
 	if s.facts.MaxRAM > 0 {
@@ -146,7 +150,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
 	nodes := best.plan.Nodes
 	for _, c := range best.plan.Chains {
-		t := Chain{Rows: c.Rows, Stripes: c.Stripes}
+		t := Chain{Rows: c.Rows, Stripes: c.Stripes, Heads: c.Heads}
 		for _, n := range nodes[:c.To-c.From] {
 			t.Nodes = append(t.Nodes, n.Name)
 			if n.Op.MACs != nil {
@@ -169,7 +173,7 @@ func (s *search) free() (best *trial, err error) {
 		constants += s.whole.Program.Consts[i].Bytes()
 	}
 	least := max(leastGain, ram/leastPart, constants/leastShare)
-	s.most = (1+freeWork)*s.whole.work() + scratchShare*s.whole.bought()
+	s.most = s.whole.work() + freeWork*(s.whole.work()+s.whole.unpriced()) + scratchShare*s.whole.bought()
 	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
 	lists.Sort(plans, func(a, b patch.Plan) int {
@@ -186,6 +190,11 @@ func (s *search) free() (best *trial, err error) {
 		}
 		x := fail.Must(s.plan(t, t.effort))
 		s.trials = append(s.trials, t)
+		if t.work > s.most { // too many copies
+			t = &trial{plan: p, effort: schedule.Medium, share: copyShare}
+			x = fail.Must(s.plan(t, t.effort))
+			s.trials = append(s.trials, t)
+		}
 		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
 		}
@@ -338,7 +347,7 @@ func (s *search) measure(t *trial, x *State) {
 // chained is the state from which a trial's program is made.
 func (s *search) chained(t *trial) *State {
 	x := s.start.fork()
-	x.tile = &t.plan
+	x.tile, x.share = &t.plan, t.share
 	return x
 }
 
@@ -351,6 +360,21 @@ func (r *Result) work() float64 {
 		for _, x := range r.Candidates[n] {
 			if x.Chosen {
 				sum += x.Price.Instructions
+			}
+		}
+	}
+	return sum
+}
+
+// unpriced is the least that layers without a price can be expected to execute.
+func (r *Result) unpriced() (sum float64) {
+	for n, list := range r.Candidates {
+		for _, x := range list {
+			if !x.Chosen || x.Price.Instructions > 0 || r.Low[n].View {
+				continue
+			}
+			if sum += float64(n.Out[0].Type.Elems()); n.Op.MACs != nil {
+				sum += float64(n.Op.MACs(n)) / 2
 			}
 		}
 	}
@@ -403,21 +427,37 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 			}
 		}
 	}
-	type key struct{ node, rows int }
+	type key struct{ node, axis, rows, all int }
 	seen := map[key]float64{}
 	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1),
-		Kernel: func(node int) *patch.Kernel { return kernels[node] }, Rows: func(node, rows int) float64 {
-			v := g.Nodes[node].Out[0]
+		Kernel: func(node int) *patch.Kernel { return kernels[node] }, Rows: func(node, axis, rows, all int) float64 {
 			l := layers[node]
 			if l == nil {
 				return 0
 			}
-			k := key{node, rows}
+			k := key{node, axis, rows, all}
 			if _, ok := seen[k]; !ok {
-				seen[k] = target.Rows(l, rows, v.Type.Shape[2])
+				seen[k] = part(target, l, g.Nodes[node], axis, rows, all)
 			}
 			return seen[k]
 		}}
+}
+
+// part is what some of all rows along an axis of a node's result take in one call.
+func part(target *cost.Target, l *cost.Layer, n *ir.Node, axis, rows, all int) float64 {
+	work := target.Rows(l, rows, all)
+	switch {
+	case n.Op.WeightAxis == nil || n.In[1].Type.Rank() < 2:
+	case n.In[1].Const == nil: // packed in each call
+		bytes := n.In[1].Type.Bytes()
+		if a := n.Along(axis); a.Parts > 0 && a.In[1] >= 0 {
+			bytes = bytes * rows / all
+		}
+		work += target.Copied(bytes)
+	case n.Op == op.Gemm && axis == 1:
+		work = target.Channels(l, rows, all)
+	}
+	return max(work, target.Copied(0))
 }
 
 // needs is what the account of chains has to know of the kernel of n.

@@ -137,6 +137,7 @@ type State struct {
 	hardcodedReshapes map[string]bool // ONNX names
 	tile              *patch.Plan     // of the first layers; nil: none
 	draft             bool            // of the arena: nobody runs the program
+	share             float64         // of what copies move that they have to gain (schedule.Goal)
 	finer             *finer          // what runs in bfloat16; nil: nothing
 	selection         *selection      // of kernels; nil: the fastest
 	searching         []string        // the searches that run

@@ -7,6 +7,7 @@ package schedule
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
@@ -43,20 +44,32 @@ func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) 
 
 // BuildWith is Build with less effort.
 func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
-	return build(effort, plan.Faster, g, low, states)
+	return build(Goal{Effort: effort}, plan.Faster, g, low, states)
 }
 
-// Draft is BuildWith for the bytes of the arena: nodes may take longer.
-func Draft(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
-	return build(effort, func(b []plan.Buffer, r plan.Result, _ int64) ([]plan.Buffer, plan.Result) { return b, r },
-		g, low, states)
+// Goal is what BuildFor looks for.
+type Goal struct {
+	Effort
+	Draft bool // the bytes of the arena alone: nodes may take longer
+	// Share of the bytes that copies move by which they have to make the arena smaller: what could be a view stays
+	// one otherwise.
+	Share float64
 }
 
-func build(effort Effort, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
+// BuildFor is Build with another goal.
+func BuildFor(goal Goal, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
+	faster := plan.Faster
+	if goal.Draft {
+		faster = func(b []plan.Buffer, r plan.Result, _ int64) ([]plan.Buffer, plan.Result) { return b, r }
+	}
+	return build(goal, faster, g, low, states)
+}
+
+func build(goal Goal, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
 	low map[*ir.Node]*call.Lowered, states []StateBinding) (*Result, error) {
-	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}}
+	s := &search{g: g, low: low, states: states, effort: goal.Effort, share: goal.Share, copied: map[*ir.Node]bool{}}
 	best := s.run()
-	best.buffers, best.plan = faster(best.buffers, best.plan, int64(effort))
+	best.buffers, best.plan = faster(best.buffers, best.plan, int64(goal.Effort))
 	r, err := best.result(states)
 	if err != nil {
 		return nil, err
@@ -70,6 +83,7 @@ type search struct {
 	low    map[*ir.Node]*call.Lowered
 	states []StateBinding
 	effort Effort
+	share  float64
 	copied map[*ir.Node]bool // that could be views and are not
 	handed bool              // new state is copied at the end of a run, all of it
 	pools  *Pools            // nil: one arena
@@ -110,6 +124,10 @@ func (s *search) views() *arrangement {
 		s.copied[n] = true
 	}
 	a := s.try()
+	if gained := float64(best.bytes() - a.bytes()); s.share > 0 && gained < s.share*moved(views) {
+		clear(s.copied)
+		return best
+	}
 	same := !a.better(best) && !best.better(a)
 	if a.better(best) {
 		best = a
@@ -120,6 +138,11 @@ func (s *search) views() *arrangement {
 		return best
 	}
 	return s.oneByOne(best, views)
+}
+
+// moved is the bytes that nodes copy.
+func moved(list []*ir.Node) float64 {
+	return float64(lists.Sum(list, func(n *ir.Node) int { return n.Out[0].Type.Bytes() }))
 }
 
 // oneByOne looks at each view by itself; with all copied, going back to one is

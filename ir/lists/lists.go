@@ -36,3 +36,11 @@ func Sum[T any, N int | int64 | float64](in []T, f func(T) N) (sum N) {
 func Sort[T any](list []T, compare func(a, b T) int) {
 	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
+
+// GCD is the greatest number that divides two, which are not negative.
+func GCD(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -22,6 +22,21 @@ var MatMul = def(ir.OpDef{
 	},
 	Eval: evalMatMul, EvalQ: evalMatMulQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: matmulMACs,
 	WeightAxis: func(n *ir.Node) int { return max(n.In[1].Type.Rank()-1, 0) },
+	Along: func(n *ir.Node, axis int) ir.Along {
+		a, b, rank := n.In[0].Type.Rank(), n.In[1].Type.Rank(), n.Out[0].Type.Rank()
+		parts := ir.Along{Parts: n.Out[0].Type.Shape[axis], In: []int{ir.Whole, ir.Whole}}
+		switch {
+		case min(a, b) < 2:
+			return ir.Along{}
+		case axis == rank-1:
+			parts.In[1] = b - 1
+		case axis == rank-2:
+			parts.In[0] = a - 2
+		default:
+			return n.Aligned(axis)
+		}
+		return parts
+	},
 })
 
 // MatGeom is the geometry of MatMul: Batch products of [M, K] and [K, N]
@@ -170,6 +185,19 @@ var Gemm = def(ir.OpDef{
 			return 0
 		}
 		return 1
+	},
+	Along: func(n *ir.Node, axis int) ir.Along {
+		parts := ir.Along{Parts: n.Out[0].Type.Shape[axis],
+			In: []int{ir.Whole, ir.Whole, ir.AxisOf(n.Input(2), 2, axis)}}
+		switch {
+		case axis == 1:
+			parts.In[1] = n.Op.WeightAxis(n)
+		case ir.AttrsOf[GemmAttrs](n).TransA != 0:
+			parts.In[0] = 1
+		default:
+			parts.In[0] = 0
+		}
+		return parts
 	},
 	MACs: func(n *ir.Node) int64 {
 		g, err := GemmGeometry(n)

@@ -80,6 +80,9 @@ var Transpose = def(ir.OpDef{
 		p := fail.Must(Perm(n))
 		return outs(in[0].Transpose(p))
 	},
+	Along: func(n *ir.Node, axis int) ir.Along {
+		return ir.Along{Parts: n.Out[0].Type.Shape[axis], In: []int{fail.Must(Perm(n))[axis]}}
+	},
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 

@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -25,6 +26,13 @@ var BatchNormalization = def(ir.OpDef{
 	Name: "BatchNormalization", Doc: "(x-mean)/sqrt(var+epsilon)*scale + B per channel, inference form",
 	Attrs: ir.Declare[BatchNormalizationAttrs](),
 	MinIn: 5, Pattern: ir.Broadcast,
+	Along: func(n *ir.Node, axis int) ir.Along {
+		a := ir.Along{Parts: n.Out[0].Type.Shape[axis], In: slices.Repeat([]int{ir.Whole}, 5)}
+		if a.In[0] = axis; axis == 1 {
+			a.In = []int{1, 0, 0, 0, 0}
+		}
+		return a
+	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		refuse(n, ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0, "training",
 			"training_mode is 1; export the model for inference")
@@ -129,7 +137,7 @@ var LayerNormalization = def(ir.OpDef{
 		Epsilon   float32 `default:"1e-5"`
 		StashType int     `attr:",type" default:"1"`
 	}](),
-	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
+	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ, Along: aroundNorm,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type
@@ -168,7 +176,7 @@ var RMSNormalization = def(ir.OpDef{
 		Epsilon   float32 `default:"1e-5"`
 		StashType int     `attr:",type" default:"1"`
 	}](),
-	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
+	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ, Along: aroundNorm,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type
@@ -192,6 +200,16 @@ var RMSNormalization = def(ir.OpDef{
 		return outs(fromFloats(x.DType, x.Shape, y))
 	},
 })
+
+// aroundNorm: along the dimensions in front of those that are normalised.
+func aroundNorm(n *ir.Node, axis int) ir.Along {
+	if axis >= fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank())) {
+		return ir.Along{}
+	}
+	a := ir.Along{Parts: n.Out[0].Type.Shape[axis], In: slices.Repeat([]int{ir.Whole}, len(n.In))}
+	a.In[0] = axis
+	return a
+}
 
 // groupNorm normalises every group of channels of every sample and applies
 // one scale and bias per channel.

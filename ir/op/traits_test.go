@@ -3,6 +3,7 @@
 package op_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
@@ -301,4 +303,104 @@ func TestWeightAxis(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rare are operators that random networks lack.
+const rare = `graph "rare" {
+  in %x : f32[2,4,6,6]
+  const %s : f32[6,6] = rand 1
+  %h = Hardmax(%x) {axis=1}
+  %l = LpNormalization(%h) {axis=2}
+  %r = RMSNormalization(%x, %s) {axis=2}
+  %t = Transpose(%r) {perm=[0,1,3,2]}
+  %y = MatMul(%x, %t)
+  out "y" = %y
+  out "l" = %l
+}`
+
+// TestAlong: parts of a result that are computed from parts of the inputs are the same bits as in the whole, along
+// every axis of every node of random networks.
+func TestAlong(t *testing.T) {
+	seen := map[*ir.OpDef]int{}
+	for seed := range uint64(400) {
+		g := irtest.GenFloat(seed)
+		if seed == 0 {
+			g = irtest.Parse(t, rare)
+		}
+		values := map[*ir.Value]*tensor.Dense{}
+		for i, d := range irtest.Inputs(g, seed) {
+			values[g.In[i]] = d
+		}
+		for _, n := range g.Nodes {
+			in := make([]*tensor.Dense, len(n.In))
+			for i, v := range n.In {
+				if v != nil {
+					in[i] = cmp.Or(v.Const, values[v])
+				}
+			}
+			out := testenv.Must(ir.EvalNode(n, in))(t)
+			for i, v := range n.Out {
+				values[v] = out[i]
+			}
+			seen[n.Op] += partwise(t, n, seed, in, out[0])
+		}
+	}
+	for _, d := range op.All() {
+		if (d.Along != nil || d.View == ir.Reshaped || d.Lanes) && seen[d] == 0 {
+			t.Errorf("%s computes in parts, and no network has it", d.Name)
+		}
+	}
+}
+
+// partwise computes n along every axis that falls into parts, and says along how many.
+func partwise(t *testing.T, n *ir.Node, seed uint64, in []*tensor.Dense, out *tensor.Dense) (axes int) {
+	t.Helper()
+	for axis := range n.Out[0].Type.Rank() {
+		a := n.Along(axis)
+		if a.Parts < 2 {
+			continue
+		}
+		axes++
+		parts := a.Parts
+		if parts%2 == 0 && seed%2 == 0 {
+			parts /= 2
+		}
+		for k := range parts {
+			part(t, n, a, axis, span{k, parts}, in, out)
+		}
+	}
+	return axes
+}
+
+// span is part k of so many.
+type span struct{ k, parts int }
+
+func (s span) of(d *tensor.Dense, axis int) *tensor.Dense {
+	size := d.Shape[axis] / s.parts
+	return d.Slice(axis, s.k*size, (s.k+1)*size)
+}
+
+// part computes part of n, and compares.
+func part(t *testing.T, n *ir.Node, a ir.Along, axis int, s span, in []*tensor.Dense, whole *tensor.Dense) {
+	t.Helper()
+	g, d, attrs, want := ir.New("part"), n.Op, n.Attrs, s.of(whole, axis)
+	var vs []*ir.Value
+	var ins []*tensor.Dense
+	for i, x := range in {
+		if x == nil {
+			vs, ins = append(vs, nil), append(ins, nil)
+			continue
+		}
+		if a.In[i] != ir.Whole {
+			x = s.of(x, a.In[i])
+		}
+		vs, ins = append(vs, g.AddConst("x", x)), append(ins, x)
+	}
+	if d.View == ir.Reshaped {
+		shape := tensor.Ints(want.Shape...)
+		d, attrs, vs, ins = op.Reshape, nil, append(vs[:1], g.AddConst("shape", shape)), append(ins[:1], shape)
+	}
+	m := testenv.Must(g.Add(d, "y", attrs, 1, vs...))(t)
+	got := testenv.Must(ir.EvalNode(m, ins))(t)
+	testenv.Require(t, tensor.Equal(got[0], want), "%s, part %v along %d: %v, want %v", n, s, axis, got[0], want)
 }

@@ -164,6 +164,13 @@ func (t *Target) Rows(l *Layer, some, all int) float64 {
 	return n + t.lost(&part.Geometry)*n/float64(pixels)
 }
 
+// Channels is what some of all channels of a matrix product's result cost in one call.
+func (t *Target) Channels(l *Layer, some, all int) float64 {
+	part := *l
+	part.Geometry.OC = part.Geometry.OC * some / all
+	return t.Of(&part).Instructions
+}
+
 // Copied is what a copy of bytes in a row takes.
 func (t *Target) Copied(bytes int) float64 {
 	if t.ISA == "mve" {
@@ -218,6 +225,8 @@ func (t *Target) shared(g *Geometry) float64 {
 func (g Geometry) some(some, all int) Geometry {
 	switch {
 	case some == all:
+	case g.Kind == Matrix:
+		g.N = g.N * some / all
 	case g.OH == all:
 		g.OH, g.PH, g.IH = some, 0, (some-1)*g.SH+(g.KH-1)*g.DH+1
 	case g.OW >= all: // pixels

@@ -46,10 +46,15 @@ func (f *flow) all() []rows {
 		}
 		out = append(out, r)
 	}
-	seen := map[int]bool{}
+	seen, reader := map[int]bool{}, map[int]int{} // by value, and by storage that enters: who reads it last
 	for i := f.from; i < f.to; i++ {
 		for _, v := range f.w.nodes[i].in {
-			if f.enters(v) && !seen[v] {
+			reader[f.w.values[v].storage] = v
+		}
+	}
+	for i := f.from; i < f.to; i++ {
+		for _, v := range f.w.nodes[i].in {
+			if f.enters(v) && !seen[v] && reader[f.w.values[v].storage] == v {
 				seen[v] = true
 				add(v, -1)
 			}
@@ -110,14 +115,18 @@ func (r *rows) copied(f *flow, s int) int {
 func (f *flow) account(prices *Prices) account {
 	a, list := account{}, f.all()
 	for i := range f.total {
-		a.extra -= prices.Rows(f.from+i, f.w.values[f.w.nodes[f.from+i].out[0]].rows)
+		x := &f.w.values[f.w.nodes[f.from+i].out[0]]
+		a.extra -= prices.Rows(f.from+i, x.axis, x.rows, x.rows)
 		for s := range f.fresh {
 			if n := f.fresh[s][i].len(); n > 0 {
-				a.calls++
-				a.extra += prices.Rows(f.from+i, n)
+				if !f.w.view(f.from + i) {
+					a.calls++
+				}
+				a.extra += prices.Rows(f.from+i, x.axis, n, x.rows)
 			}
 		}
 	}
+	a.copied, a.extra = f.columns(list, prices, a.extra)
 	for k := range list {
 		if x := &f.w.values[list[k].v]; x.turned && !list[k].leaves {
 			a.extra -= prices.Copy(x.bytes) // at once
@@ -137,6 +146,18 @@ func (f *flow) account(prices *Prices) account {
 		a.peak = f.peak(list)
 	}
 	return a
+}
+
+// columns is the bytes that are copied where heads enter, which lie in columns, and the work with it.
+func (f *flow) columns(list []rows, prices *Prices, work float64) (int, float64) {
+	copied := 0
+	for k := range list {
+		if x := &f.w.values[list[k].v]; list[k].p < 0 && f.w.heads && x.rows > 1 {
+			copied += x.bytes
+			work += prices.Copy(x.row) * float64(x.rows)
+		}
+	}
+	return copied, work
 }
 
 // peak is the most bytes that are there while a node runs, in some of the stripes where

@@ -27,7 +27,7 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 	if len(p.Turned) > 0 {
 		shift = turn(g, turnable(g, native))
 	}
-	w := newNetwork(g, native || shift > 0)
+	nets := newNetworks(g, native || shift > 0)
 	var list []*applier
 	planned := p.Nodes
 	for _, c := range p.Chains {
@@ -39,7 +39,7 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 			}
 		}
 		planned = planned[len(nodes):]
-		list = append(list, &applier{g: g, f: (&chain{w, c.From, c.To, c.Rows, c.Least, c.Stripes}).flow(),
+		list = append(list, &applier{g: g, f: c.of(nets).flow(),
 			nodes: nodes,
 			have:  map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
 	}
@@ -62,7 +62,7 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 
 // turnable are the inputs that are brought into channels-last order for windows.
 func turnable(g *ir.Graph, native bool) []*ir.Value {
-	w := newNetwork(g, native)
+	w := newNetwork(g, native, nil)
 	return slices.DeleteFunc(slices.Clone(g.In), func(v *ir.Value) bool { return !w.values[w.index[v]].turned })
 }
 
@@ -87,11 +87,14 @@ type applier struct {
 	pieces map[*ir.Value][]*ir.Value // of what leaves the chain
 }
 
-// part is some rows of a value.
+// part is some rows of a value, of which x knows where they lie.
 type part struct {
 	v    *ir.Value
 	rows span
+	x    *value
 }
+
+func (a *applier) value(v *ir.Value) *value { return &a.f.w.values[a.f.w.index[v]] }
 
 // insert adds a node in front of the chain, for the sake of value of.
 func (a *applier) insert(of *ir.Value, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
@@ -111,15 +114,19 @@ func (a *applier) at(name string) string { return name + strconv.Itoa(a.s) }
 
 // node computes some rows of the result of node i.
 func (a *applier) node(i int, rows span) {
-	n, attrs := a.nodes[i], a.nodes[i].Attrs.Clone()
-	w, in := a.f.w.nodes[a.f.from+i].window, slices.Clone(n.In)
+	n, x, d := a.nodes[i], &a.f.w.nodes[a.f.from+i], a.nodes[i].Op
+	attrs, v, in := n.Attrs.Clone(), n.Out[0], slices.Clone(n.In)
 	for j, v := range n.In {
 		if v == nil || v.Const != nil {
+			if v != nil && x.along.Parts > 0 && x.along.In[j] >= 0 {
+				in[j] = a.constant(v, x.along.In[j], rows, a.value(n.Out[0]).rows)
+			}
 			continue
 		}
-		from, above, below := w.in(rows, v.Type.Shape[2])
+		k := a.f.w.index[v]
+		from, above, below := x.reads(k, rows, a.f.w.values[k].rows)
 		in[j] = a.slice(a.source(v), from)
-		if n.Op.Window != ir.NoWindow && w.up == 1 {
+		if d.Window != ir.NoWindow && x.window.up == 1 {
 			if attrs == nil {
 				attrs = ir.Attrs{}
 			}
@@ -128,28 +135,49 @@ func (a *applier) node(i int, rows span) {
 			delete(attrs, "auto_pad")
 		}
 	}
-	v := n.Out[0]
-	kept := a.front(v)
-	y := a.insert(v, n.Op, a.at(""), attrs, in...)
-	if got := y.Type.Shape[2]; got != rows.len() {
-		fail.Check(bug.Errorf("stripe %d of %s has %d rows, want %d", a.s, n, got, rows.len()))
+	kept, p := a.front(v), part{rows: rows, x: a.value(v)}
+	shape := slices.Clone(v.Type.Shape)
+	shape[p.x.axis] = rows.len() * p.x.step
+	if d.View == ir.Reshaped {
+		d, attrs, in = op.Reshape, nil, []*ir.Value{in[0], a.g.AddConst(v.Name+".shape", tensor.Ints(shape...))}
+	}
+	p.v = a.insert(v, d, a.at(""), attrs, in...)
+	if !slices.Equal(p.v.Type.Shape, shape) {
+		fail.Check(bug.Errorf("stripe %d of %s is %v, want %v", a.s, n, p.v.Type.Shape, shape))
 	}
 	leaves := a.f.leaves(a.f.w.index[v])
 	if leaves {
 		own := rows
 		if a.f.again() {
-			own = a.f.share(a.s, v.Type.Shape[2])
+			own = a.f.share(a.s, p.x.rows)
 		}
-		a.pieces[v] = append(a.pieces[v], a.slice(part{y, rows}, own))
+		a.pieces[v] = append(a.pieces[v], a.slice(p, own))
 	}
-	a.extend(v, kept, part{y, rows}, leaves)
+	a.extend(v, kept, p, leaves)
+}
+
+// constant is the part of a constant, along an axis, that belongs to some of all rows.
+func (a *applier) constant(v *ir.Value, axis int, rows span, all int) *ir.Value {
+	step := v.Type.Shape[axis] / all
+	lo, hi := rows.lo*step, rows.hi*step
+	if lo == 0 && hi == v.Type.Shape[axis] {
+		return v
+	}
+	c := a.g.AddConst(v.Name+"."+strconv.Itoa(lo), v.Const.Slice(axis, lo, hi))
+	q := v.Type.Quant
+	if q.PerAxis() && q.Axis == axis {
+		q = &ir.Quant{Axis: axis, Scale: q.Scale[lo:hi], Zero: q.Zero[lo:hi]}
+	}
+	c.Type = v.Type.WithShape(c.Type.Shape)
+	c.Type.Quant = q
+	return c
 }
 
 // front is the rows of a value that were computed before and are still read, if any: all that there are, or a copy
 // of some. It is made before the new rows are, so that these may lie over the others of before.
 func (a *applier) front(v *ir.Value) (p part) {
 	if old, k := a.have[v], a.f.w.index[v]; old.v != nil && a.f.kept(a.s, k, old.rows.hi) {
-		p.rows = span{max(a.f.keep(a.s, k), old.rows.lo), old.rows.hi}
+		p.x, p.rows = old.x, span{max(a.f.keep(a.s, k), old.rows.lo), old.rows.hi}
 		if p.v = a.slice(old, p.rows); p.v != old.v {
 			p.v = a.crop(v, p, p.rows)
 		}
@@ -164,7 +192,7 @@ func (a *applier) extend(v *ir.Value, kept, rows part, leaves bool) {
 		if leaves {
 			rows.v = a.crop(v, rows, rows.rows)
 		}
-		rows.v = a.insert(v, op.Concat, a.at("window"), ir.Attrs{"axis": ir.Int(2)}, kept.v, rows.v)
+		rows.v = a.insert(v, op.Concat, a.at("window"), ir.Attrs{"axis": ir.Int(rows.x.axis)}, kept.v, rows.v)
 		rows.rows.lo = kept.rows.lo
 	}
 	a.have[v] = rows
@@ -176,21 +204,24 @@ func (a *applier) source(v *ir.Value) part {
 	if p, ok := a.have[v]; !a.f.enters(k) || ok && (!a.f.w.values[k].turned || p.rows.hi >= a.f.brought(a.s, k)) {
 		return p
 	}
-	whole := part{v, span{0, v.Type.Shape[2]}}
-	if !a.f.w.values[k].turned {
+	x := &a.f.w.values[k]
+	whole := part{v, span{0, x.rows}, x}
+	if !x.turned {
 		return whole
 	}
 	at := span{a.have[v].rows.hi, a.f.brought(a.s, k)}
 	at.lo = max(at.lo, min(a.f.keep(a.s, k), at.hi-1)) // rows between windows are not brought
 	kept := a.front(v)
-	a.extend(v, kept, part{a.crop(v, whole, at), at}, false)
+	a.extend(v, kept, part{a.crop(v, whole, at), at, x}, false)
 	return a.have[v]
 }
 
 // crop is a copy of some rows of a part of v, channels last.
 func (a *applier) crop(v *ir.Value, p part, rows span) *ir.Value {
 	y := a.insert(v, op.Crop, a.at("kept"), nil, a.bounds(p, rows)...)
-	y.Type.Order = ir.NHWC(4)
+	if image(y.Type) {
+		y.Type.Order = ir.NHWC(4)
+	}
 	return y
 }
 
@@ -206,7 +237,8 @@ func (a *applier) slice(p part, rows span) *ir.Value {
 
 func (a *applier) bounds(p part, rows span) []*ir.Value {
 	ints := func(name string, v int) *ir.Value { return a.g.AddConst(p.v.Name+name, tensor.Ints(v)) }
-	return []*ir.Value{p.v, ints(".from", rows.lo-p.rows.lo), ints(".to", rows.hi-p.rows.lo), ints(".axis", 2)}
+	return []*ir.Value{p.v, ints(".from", (rows.lo-p.rows.lo)*p.x.step), ints(".to", (rows.hi-p.rows.lo)*p.x.step),
+		ints(".axis", p.x.axis)}
 }
 
 // join puts the rows of what leaves the chain together.
@@ -215,7 +247,7 @@ func (a *applier) join() {
 		v := n.Out[0]
 		list := a.pieces[v]
 		if len(list) > 1 {
-			list = []*ir.Value{a.insert(v, op.Concat, "rows", ir.Attrs{"axis": ir.Int(2)}, list...)}
+			list = []*ir.Value{a.insert(v, op.Concat, "rows", ir.Attrs{"axis": ir.Int(a.value(v).axis)}, list...)}
 		}
 		if len(list) > 0 {
 			a.g.ReplaceUses(v, list[0])

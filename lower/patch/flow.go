@@ -25,7 +25,13 @@ type flow struct {
 // enters reports whether a value is computed before the chain; leaves, whether it is
 // read behind it.
 func (c *chain) enters(v int) bool { return c.w.values[v].first < c.from }
-func (c *chain) leaves(v int) bool { return c.w.values[c.w.values[v].storage].last >= c.to }
+func (c *chain) leaves(v int) bool {
+	x := &c.w.values[v]
+	if c.enters(v) { // all of it goes on
+		return c.w.values[x.storage].last >= c.to
+	}
+	return len(x.readers) > 0 && x.readers[len(x.readers)-1] >= c.to
+}
 
 // again reports that rows are computed twice rather than kept.
 func (c *chain) again() bool { return c.rows == 0 }
@@ -43,9 +49,14 @@ func (c *chain) readers(v int) []int {
 }
 
 // flow follows the rows through the chain; nil where a result that leaves it has fewer
-// rows than there are stripes.
+// rows than there are stripes, or a node reads all of what another one computes.
 func (c *chain) flow() *flow {
 	f := &flow{chain: *c}
+	for i := c.from; i < c.to; i++ {
+		if c.w.waits(c.from, i) {
+			return nil
+		}
+	}
 	whole := func(rows int) span { return span{0, rows} }
 	for _, s := range f.needed(whole) {
 		f.total = append(f.total, s.hi)
@@ -101,7 +112,7 @@ func (f *flow) needed(leaving func(rows int) span) []span {
 		*x = span{x.lo / up * up, (x.hi + up - 1) / up * up}
 		for _, v := range n.in {
 			if p := f.w.values[v].first - f.from; p >= 0 && x.len() > 0 {
-				in, _, _ := n.window.in(*x, f.w.values[v].rows)
+				in, _, _ := n.reads(v, *x, f.w.values[v].rows)
 				need[p] = in.union(need[p])
 			}
 		}
@@ -141,7 +152,7 @@ func (f *flow) keep(s, v int) int {
 			break
 		}
 		if at := f.fresh[s][i-f.from]; at.lo < f.total[i-f.from] && (at.len() > 0 || !f.again()) {
-			in, _, _ := f.w.nodes[i].window.in(span{at.lo, at.lo + 1}, x.rows)
+			in, _, _ := f.w.nodes[i].reads(v, span{at.lo, at.lo + 1}, x.rows)
 			lo = min(lo, in.lo)
 		}
 	}
@@ -157,7 +168,7 @@ func (f *flow) brought(s, v int) int {
 	x, hi := &f.w.values[v], 0
 	for _, i := range f.readers(v) {
 		if n := f.fresh[s][i-f.from]; n.hi > 0 {
-			in, _, _ := f.w.nodes[i].window.in(span{0, n.hi}, x.rows)
+			in, _, _ := f.w.nodes[i].reads(v, span{0, n.hi}, x.rows)
 			hi = max(hi, in.hi)
 		}
 	}

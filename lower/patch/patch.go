@@ -21,6 +21,16 @@ type Chain struct {
 	// are as many. 0: rows are computed twice, rather than kept.
 	Rows, Least int
 	Stripes     int
+	Heads       bool // rows are heads of attention
+}
+
+// of is the chain in its network.
+func (c *Chain) of(nets [2]*network) *chain {
+	w := nets[0]
+	if c.Heads {
+		w = nets[1]
+	}
+	return &chain{w, c.From, c.To, c.Rows, c.Least, c.Stripes}
 }
 
 // Plan is one way to compute a graph: chains in order, and everything else whole.
@@ -36,7 +46,7 @@ type Plan struct {
 
 // Prices are predicted instructions.
 type Prices struct {
-	Rows   func(node, rows int) float64 // of some rows of a node of the graph
+	Rows   func(node, axis, rows, all int) float64 // of some of all rows of a node's result, along an axis
 	Copy   func(bytes int) float64
 	Turn   func(planes, bytes int) float64 // more than a copy
 	Most   float64                         // more than that is of no interest
@@ -63,6 +73,33 @@ const maxStripes = 32
 
 // strides are how many rows at a time are tried.
 var strides = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// Hoist puts views of a whole value right behind it, so that they stand in the way of no chain.
+func Hoist(g *ir.Graph) {
+	behind := map[*ir.Node][]*ir.Node{} // nil: of an input
+	for _, n := range g.Nodes {
+		if n.Op.View.Whole() {
+			behind[n.In[0].Def] = append(behind[n.In[0].Def], n)
+		}
+	}
+	list := make([]*ir.Node, 0, len(g.Nodes))
+	var put func(n *ir.Node)
+	put = func(n *ir.Node) {
+		if n != nil {
+			list = append(list, n)
+		}
+		for _, v := range behind[n] {
+			put(v)
+		}
+	}
+	put(nil)
+	for _, n := range g.Nodes {
+		if !n.Op.View.Whole() {
+			put(n)
+		}
+	}
+	copy(g.Nodes, list)
+}
 
 // Candidates are at most most plans worth trying, those with less work first. Which plans these are
 // depends on the graph and the prices alone. native says that inputs of the graph
@@ -118,7 +155,8 @@ func Variants(g *ir.Graph, native bool, prices Prices, p Plan) (out []Plan) {
 			for d := range 9 {
 				q := p
 				q.Chains = slices.Clone(p.Chains)
-				q.Chains[i] = Chain{From: x.From + d/3 - 1, To: x.To + d%3 - 1, Rows: rows, Least: min(x.Least, rows)}
+				q.Chains[i] = Chain{From: x.From + d/3 - 1, To: x.To + d%3 - 1, Rows: rows, Least: min(x.Least, rows),
+					Heads: x.Heads}
 				if x.Rows > 0 && c.account(&q) && q.Extra <= prices.Most && (d != 4 || rows != x.Rows) {
 					q.Extra, q.Nodes = q.Extra+p.Extra-was.Extra, nil
 					for _, x := range q.Chains {
@@ -141,10 +179,10 @@ func (c *chooser) account(p *Plan) bool {
 	for i := range p.Chains {
 		x := &p.Chains[i]
 		if x.From < at || x.To > nodes || x.To-x.From < 2 ||
-			slices.ContainsFunc(c.w.nodes[x.From:x.To], func(n node) bool { return !n.rowwise }) {
+			slices.ContainsFunc(x.of(c.nets).w.nodes[x.From:x.To], func(n node) bool { return !n.rowwise }) {
 			return false
 		}
-		f := (&chain{c.w, x.From, x.To, x.Rows, x.Least, x.Stripes}).flow()
+		f := x.of(c.nets).flow()
 		if f == nil {
 			return false
 		}
@@ -207,7 +245,8 @@ type stretch struct {
 
 // chooser looks for the chains of a network that together need least.
 type chooser struct {
-	w      *network
+	nets   [2]*network // of rows, and of heads
+	w      *network    // the first one
 	prices *Prices
 	whole  []int       // bytes of memory while each node runs at once
 	most   int         // the largest of them
@@ -217,15 +256,22 @@ type chooser struct {
 }
 
 func newChooser(g *ir.Graph, native bool, prices *Prices) *chooser {
-	c := &chooser{w: newNetwork(g, native), prices: prices}
+	c := &chooser{nets: newNetworks(g, native), prices: prices}
+	c.w = c.nets[0]
 	for i := range c.w.nodes {
-		if prices.Kernel != nil {
-			c.w.nodes[i].kernel = prices.Kernel(i)
+		rowwise := false
+		for _, w := range c.nets {
+			if w != nil {
+				rowwise = rowwise || w.nodes[i].rowwise
+				if prices.Kernel != nil {
+					w.nodes[i].kernel = prices.Kernel(i)
+				}
+			}
 		}
 		n := c.w.whole(i)
 		c.whole = append(c.whole, n)
 		c.most = max(c.most, n)
-		if !c.w.nodes[i].rowwise {
+		if !rowwise {
 			c.floor = max(c.floor, n)
 		}
 	}
@@ -242,14 +288,20 @@ func (c *chooser) stretches() {
 		across[i] = c.w.across(i)
 	}
 	apart := func(i, bytes int) bool { return c.whole[i] > bytes+bytes/8 } // the node needs more than there is
+	begins := func(i int) bool { return across[i] <= across[i+1] || apart(i, across[i]) }
 	var list []interval
-	for from := range c.w.nodes {
-		most := 0
-		for to := from + 1; to <= min(n, from+maxChain) && c.w.nodes[to-1].rowwise; to++ {
+	for k := range len(c.nets) * n {
+		w, from, most := c.nets[k/n], k%n, 0
+		if w == nil || w.view(from) {
+			continue
+		}
+		ends := func(i int) bool {
+			return (i == n || !w.view(i)) && (across[i] <= across[i-1] || apart(i-1, across[i]))
+		}
+		for to := from + 1; to <= min(n, from+maxChain) && w.goesOn(from, to-1); to++ {
 			most = max(most, c.whole[to-1])
-			if to-from >= 2 && most > c.floor && (across[from] <= across[from+1] || apart(from, across[from])) &&
-				(across[to] <= across[to-1] || apart(to-1, across[to])) {
-				list = append(list, interval{from, to, most})
+			if to-from >= 2 && most > c.floor && begins(from) && ends(to) {
+				list = append(list, interval{from, to, most, w})
 			}
 		}
 	}
@@ -263,31 +315,35 @@ func (c *chooser) stretches() {
 // within looks at the intervals whose nodes need more than limit one by one: others run whole.
 func (c *chooser) within(limit int) {
 	for ; len(c.later) > 0 && c.later[0].most > limit; c.later = c.later[1:] {
-		c.add(c.later[0].from, c.later[0].to, c.later[0].most)
+		c.add(&c.later[0])
 	}
 }
 
 // interval is nodes that may be a chain, with the most bytes that one of them needs at once.
-type interval struct{ from, to, most int }
+type interval struct {
+	from, to, most int
+	w              *network
+}
 
-func (c *chooser) add(from, to, most int) {
-	h, steps := c.w.values[c.w.nodes[from].out[0]].rows, 1
+func (c *chooser) add(x *interval) {
+	from, to, w := x.from, x.to, x.w
+	h, steps := w.values[w.nodes[from].out[0]].rows, 1
 	for i := from; i < to; i++ {
-		steps = max(steps, c.w.nodes[i].window.stride)
+		steps = max(steps, w.nodes[i].window.stride)
 	}
 	var list []stretch
 	try := func(rows, least, stripes int) bool {
-		f := (&chain{c.w, from, to, rows, least, stripes}).flow()
+		f := (&chain{w, from, to, rows, least, stripes}).flow()
 		if f == nil {
 			return false
 		}
 		a := f.account(c.prices)
-		if a.fits(c.prices) && a.peak < most {
-			list = append(list, stretch{Chain{from, to, rows, least, len(f.fresh)}, a})
+		if a.fits(c.prices) && a.peak < x.most {
+			list = append(list, stretch{Chain{from, to, rows, least, len(f.fresh), w.heads}, a})
 		}
 		return a.fits(c.prices) // fewer rows are more work
 	}
-	more := from == 0 || !c.w.nodes[from-1].rowwise
+	more := from == 0 || !w.nodes[from-1].rowwise
 	for k := 2; k <= maxStripes && more; k++ {
 		more = try(0, 0, k)
 	}

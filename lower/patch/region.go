@@ -47,32 +47,33 @@ func (w window) out(have int) int {
 	return have/w.stride + 1
 }
 
-// rowwise is the window of a node whose rows come from rows of its inputs: rank 4,
-// one image, one result; false: it is none.
-func rowwise(n *ir.Node) (w window, ok bool) {
-	if len(n.Out) != 1 || len(n.Body) > 0 || n.Op.Impure || !image(n.Out[0].Type) {
-		return w, false
-	}
+// windowed is the window of a node that reads rows of images: rank 4, one image, one result; known: what it is follows
+// from the windows, and not from ir.Along.
+func windowed(n *ir.Node) (w window, known, ok bool) {
 	w = window{1, 1, 0, 1}
 	switch {
+	case len(n.Out) != 1 || len(n.Body) > 0 || n.Op.Impure:
+		return w, true, false
 	case n.Op.Window == ir.Convolved:
-		return convolved(n)
+		w, ok = convolved(n)
 	case n.Op.Window == ir.Pooled:
 		g, err := op.PoolGeometry(n)
 		if err != nil || !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
-			return w, false
+			return w, true, false
 		}
 		w.reach, w.stride, w.pad = (g.Kernel[0]-1)*g.Dilations[0]+1, g.Strides[0], g.PadBegin[0]
-		return w, image(n.In[0].Type) && max(w.pad, g.PadEnd[0]) < w.reach
+		ok = image(n.In[0].Type) && max(w.pad, g.PadEnd[0]) < w.reach
 	case n.Op == op.Resize:
-		return resized(n)
+		w, ok = resized(n)
 	case n.Op == op.Pad:
 		g, err := op.PadGeometry(n)
-		return w, err == nil && g.Begin[0]|g.Begin[2]|g.End[0]|g.End[2] == 0 && sameRows(n, 1)
+		ok = err == nil && sameRows(n, 1) && g.Begin[0]|g.Begin[2]|g.End[0]|g.End[2] == 0
 	case n.Op == op.Concat:
-		return w, ir.AttrsOf[op.AxisAttr](n).Axis == 1 && sameRows(n, len(n.In)) && plainConstants(n)
+		ok = ir.AttrsOf[op.AxisAttr](n).Axis == 1 && sameRows(n, len(n.In)) && plainConstants(n)
+	default:
+		return w, false, false
 	}
-	return w, n.Op.Pattern <= ir.Broadcast && sameRows(n, len(n.In)) && plainConstants(n)
+	return w, true, ok && image(n.Out[0].Type)
 }
 
 // convolved is the window of a convolution, or of a transposed one whose windows

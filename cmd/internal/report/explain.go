@@ -129,8 +129,12 @@ func (o *Subject) memoryText(r *Report) string {
 		s += name + " becomes channels last over its own bytes\n"
 	}
 	for _, c := range x.Chains {
-		s += fmt.Sprintf("%s to %s run %d rows at a time, in %d stripes\n", c.Nodes[0], c.Nodes[len(c.Nodes)-1], c.Rows,
-			c.Stripes)
+		what := "rows"
+		if c.Heads {
+			what = "heads"
+		}
+		s += fmt.Sprintf("%s to %s run %d %s at a time, in %d stripes\n", c.Nodes[0], c.Nodes[len(c.Nodes)-1], c.Rows,
+			what, c.Stripes)
 	}
 	return s + fmt.Sprintf("so the arena is %d bytes instead of %d; calls %d, %d bytes of rows copied\n",
 		m.ArenaBytes, x.WholeBytes, x.Calls, x.Copied)

@@ -60,6 +60,7 @@ type PatchChain struct {
 	Nodes   []string `json:"nodes"`
 	Rows    int      `json:"rows"` // of the first layer in a stripe
 	Stripes int      `json:"stripes"`
+	Heads   bool     `json:"heads,omitempty"` // rows are heads of attention
 }
 
 // Region is a memory of the board with what lies in it.
@@ -125,7 +126,7 @@ func (r *Report) memory(o *Subject) {
 			Chains: []PatchChain{}, Turned: append([]string{}, x.Turned...)}
 		for _, c := range x.Chains {
 			p.Nodes, p.Stripes, p.MACs = append(p.Nodes, c.Nodes...), max(p.Stripes, c.Stripes), p.MACs+c.MACs
-			p.Chains = append(p.Chains, PatchChain{c.Nodes, c.Rows, c.Stripes})
+			p.Chains = append(p.Chains, PatchChain{c.Nodes, c.Rows, c.Stripes, c.Heads})
 		}
 		r.Memory.Patch = p
 	}

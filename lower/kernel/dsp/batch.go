@@ -55,7 +55,7 @@ var batchMatMul = &kernel.Kernel{
 			scratch += b.M * b.K
 		}
 		f := append(s.Fields(b), fields("scale", call.T(k.M), "offset", call.T(k.C), "shift", call.T(k.S))...)
-		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: fn, Args: []call.Arg{
+		return own(&call.Lowered{Scratch: scratch, Rows: s.Rows}, call.Call{Func: fn, Args: []call.Arg{
 			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
 			i8In(0), i8In(1), scratch32(0), i8Out(0)}})
 	},

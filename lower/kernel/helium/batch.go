@@ -28,9 +28,9 @@ var batchMatMul = &kernel.Kernel{
 		p := b.Params
 		f := append(s.Fields(b), call.FT("mult", p.Mult[0]), call.FT("shift", p.Shift[0]), call.FT("zero", p.OutOff),
 			call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax))
-		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_helium_batch_matmul_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: f}, i8In(0), i8In(1), i8Scratch(0),
-			i8Out(0)}})
+		return own(&call.Lowered{Scratch: scratch, Rows: s.Rows}, call.Call{Func: "nncc_helium_batch_matmul_s8",
+			Args: []call.Arg{&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: f}, i8In(0), i8In(1),
+				i8Scratch(0), i8Out(0)}})
 	},
 }
 

@@ -3,6 +3,7 @@
 package param
 
 import (
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 )
@@ -49,14 +50,7 @@ func (w *Window) fields() map[string]int {
 
 // Phases are how far outputs lie apart that read rows, or columns, which lie a dilation apart.
 func Phases(dilation, stride Tile) Tile {
-	return Tile{H: dilation.H / gcd(dilation.H, stride.H), W: dilation.W / gcd(dilation.W, stride.W)}
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return Tile{H: dilation.H / lists.GCD(dilation.H, stride.H), W: dilation.W / lists.GCD(dilation.W, stride.W)}
 }
 
 // Span is the extent of a window in the input.

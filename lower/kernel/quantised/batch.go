@@ -162,6 +162,9 @@ type Steps struct {
 	Batch              []int
 	A, B, Y            []int // of Batch
 	AM, AK, BK, BN, YM int
+	// Rows are the operands of bytes that lie in rows from end to end: these may lie apart.
+	Rows           []call.Rows
+	am, bk, bn, ym call.Arg
 }
 
 // BatchSteps are the strides of a node's operands, whose orders are assigned.
@@ -192,6 +195,16 @@ func BatchSteps(n *ir.Node) *Steps {
 		}
 	}
 	s.Batch, s.A, s.B, s.Y = dims, st[0], st[1], st[2]
+	row := func(v *ir.Value, dim, step int, r call.Rows) call.Arg {
+		if t := v.Type; t.DType.Size() > 1 || step < 2 || step*t.Shape[t.Rank()-dim] != t.Elems() {
+			return call.I32(step)
+		}
+		r.Bytes = step
+		s.Rows = append(s.Rows, r)
+		return call.Pitch{Output: r.Output, I: r.I, Row: step}
+	}
+	s.am, s.ym = row(n.In[0], 2, s.AM, call.Rows{}), row(n.Out[0], 2, s.YM, call.Rows{Output: true})
+	s.bk, s.bn = row(n.In[1], 2, s.BK, call.Rows{I: 1}), row(n.In[1], 1, s.BN, call.Rows{I: 1})
 	return s
 }
 
@@ -199,6 +212,7 @@ func BatchSteps(n *ir.Node) *Steps {
 func (s *Steps) Turned() *Steps {
 	t := *s
 	t.A, t.B, t.AM, t.AK, t.BK, t.BN = s.B, s.A, s.BN, s.BK, s.AK, s.AM
+	t.am, t.bk, t.bn, t.ym = call.I32(t.AM), call.I32(t.BK), call.I32(t.BN), call.I32(t.YM)
 	return &t
 }
 
@@ -212,6 +226,6 @@ func (s *Steps) Fields(b *Batch) []call.Field {
 func (s *Steps) sizes(m, k, n int) []call.Field {
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
 	f := []call.Field{list("batch", s.Batch), list("a_batch", s.A), list("b_batch", s.B), list("y_batch", s.Y)}
-	return append(f, call.Ints("m", m, "k", k, "n", n, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
-		s.YM)...)
+	return append(f, call.Ints("m", m, "k", k, "n", n, "a_m", s.am, "a_k", s.AK, "b_k", s.bk, "b_n", s.bn, "y_m",
+		s.ym)...)
 }
