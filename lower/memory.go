@@ -465,7 +465,7 @@ func needs(n *ir.Node, l *call.Lowered) *patch.Kernel {
 	out := n.Out[0].Type.Bytes()
 	k := &patch.Kernel{Scratch: l.Scratch, Apart: out}
 	for _, o := range l.Overlap {
-		if in := n.In[o.I].Type.Bytes(); !o.Exact || in == out {
+		if in := n.In[o.I].Type.Bytes(); o.Out == 0 && (!o.Exact || in == out) {
 			k.Rolls, k.Apart = k.Rolls || !o.Exact, min(k.Apart, max(o.Ahead-max(out-in, 0), 0))
 		}
 	}

@@ -208,17 +208,18 @@ func (b *builder) reads(n *ir.Node, i int) (*ir.Value, bool) {
 	return v, v != nil && v.Const == nil && !slices.Contains(b.low[n].Unused, i)
 }
 
-// overlaps are the inputs over which output 0 of a node may lie.
+// overlaps are the inputs over which outputs of a node may lie.
 func (b *builder) overlaps(n *ir.Node) []plan.Overlap {
 	var out []plan.Overlap
 	for _, o := range b.low[n].Overlap {
 		v, ok := b.reads(n, o.I)
-		if o.Scratch || b.silent[n] || !ok || o.Exact && v.Type.Bytes() != n.Out[0].Type.Bytes() ||
-			b.place[b.index[v]].pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
+		y := n.Out[o.Out]
+		if o.Scratch || b.silent[n] || !ok || o.Exact && v.Type.Bytes() != y.Type.Bytes() ||
+			b.place[b.index[v]].pitch > 0 || b.place[b.index[y]].pitch > 0 {
 			continue
 		}
 		if ahead, behind, ok := b.ahead(n, o); ok {
-			out = append(out, plan.Overlap{Out: b.index[n.Out[0]], In: b.index[v], Ahead: ahead, Behind: behind,
+			out = append(out, plan.Overlap{Out: b.index[y], In: b.index[v], Ahead: ahead, Behind: behind,
 				Exact: o.Exact, Slower: int64(o.Slower)})
 		}
 	}
@@ -236,7 +237,7 @@ func (b *builder) below(n *ir.Node) []plan.Over {
 	return out
 }
 
-// ahead is how far output 0 has to begin before an input over which it may lie, or behind it, for the
+// ahead is how far an output has to begin before an input over which it may lie, or behind it, for the
 // sake of operands, a slice of the input for example, in the same bytes; false where one of them forbids it.
 func (b *builder) ahead(n *ir.Node, o call.Overlap) (ahead, behind int64, ok bool) {
 	v := b.index[n.In[o.I]]
@@ -250,7 +251,7 @@ func (b *builder) ahead(n *ir.Node, o call.Overlap) (ahead, behind int64, ok boo
 		if x.root != at.root || !overlap(at.delta, b.bytes(v), x.delta, b.bytes(b.index[w])) {
 			continue
 		}
-		k := slices.IndexFunc(b.low[n].Overlap, func(x call.Overlap) bool { return x.I == j })
+		k := slices.IndexFunc(b.low[n].Overlap, func(x call.Overlap) bool { return x.I == j && x.Out == o.Out })
 		if k < 0 {
 			return 0, 0, false
 		}

@@ -51,7 +51,7 @@ func buffersOf(p *program.Program) []plan.Buffer {
 	for _, s := range p.Steps {
 		for _, o := range s.Overlap {
 			if in := s.In[o.I]; !o.Exact && in.Buffer >= 0 && !in.Unread {
-				b := &list[s.Out[0]]
+				b := &list[s.Out[o.Out]]
 				if o.Scratch {
 					b = &list[s.Scratch]
 				}

@@ -134,7 +134,7 @@ func (b *builder) waits(steps []plan.Node, x StateBinding) (pairs [][2]int, ok b
 			case r != k:
 				pairs = append(pairs, [2]int{r, k})
 			case !slices.ContainsFunc(s.Overlap, func(p plan.Overlap) bool {
-				return p.In == in && p.Out == root && p.Ahead == 0
+				return b.place[p.In] == b.place[in] && b.place[p.Out] == b.place[root] && p.Ahead == 0
 			}):
 				return nil, false
 			}

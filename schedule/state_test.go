@@ -81,6 +81,19 @@ func TestStates(t *testing.T) {
   %a = Slice(%n, %z, %e, %o)
   out "y" = %a
   out "h_out" = %n`, []string{"h_out=h"}, "n"},
+		{"the second output of its step, and names of both", `
+  in %q : i8[1,8] q(0.1:0)
+  in %o : i8[1,256] q(0.1:3)
+  const %f : i8[16,8] q(0.01:0) = rand 1
+  const %t : i8[16,16] q(0.01:0) = rand 2
+  const %b : i32[16] = rand 3
+  const %s : i64[3] = {1,16,16}
+  const %l : i64[2] = {1,256}
+  %r : i8[1,16,16] q(0.1:3) = Reshape(%o, %s)
+  %y : i8[1,16] q(0.5:-7), %m : i8[1,16,16] q(0.1:3) = nncc.SVDF(%q, %f, %t, %b, %r) {rank=1}
+  %n : i8[1,256] q(0.1:3) = Reshape(%m, %l)
+  out "y" = %y
+  out "h_out" = %n`, []string{"h_out=o"}, "y"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, low := lowered(t, head+c.src)

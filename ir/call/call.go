@@ -167,7 +167,7 @@ type Lowered struct {
 	Pixels int
 	// View: output 0 is input 0 under another type; no code at all.
 	View bool
-	// Overlap lists inputs whose bytes output 0 may take when they die here.
+	// Overlap lists inputs whose bytes an output may take when they die here.
 	Overlap []Overlap
 	// Parts: operands that may live inside another one, so that the step
 	// needs no code when all of them do (concat, split, slices).
@@ -205,13 +205,14 @@ type Estimate struct {
 	WeightBytes int    // with scales and biases, as they are stored
 }
 
-// Overlap lets output 0 lie over run-time input I, which nobody needs after the step. The
-// kernel never writes a byte before it has read the input's bytes that lie there, where output
-// 0 begins at least Ahead bytes before the input or, unless Behind is 0, at least Behind bytes
+// Overlap lets output Out lie over run-time input I, which nobody needs after the step. The
+// kernel never writes a byte before it has read the input's bytes that lie there, where the
+// output begins at least Ahead bytes before the input or, unless Behind is 0, at least Behind bytes
 // after it. With Exact both begin at the same byte and have the same size. Slower, where
 // not 0: the kernel takes fewer instructions where they lie so many bytes further, or apart.
 type Overlap struct {
 	I, Ahead, Behind int
+	Out              int
 	Slower           int
 	Exact            bool
 	Scratch          bool // it is the scratch memory that lies over the input

@@ -79,7 +79,7 @@ type Step struct {
 	Fetches []Fetch
 	Calls   []call.Call
 	Headers []string       // that the calls need beyond the library's own
-	Overlap []call.Overlap // inputs whose bytes output 0 may take
+	Overlap []call.Overlap // inputs whose bytes an output may take
 	Rows    []call.Rows
 	// Of views only. Whole: output 0 is input 0 under another type; else Parts
 	// say which operand lies where in which.

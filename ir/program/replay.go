@@ -101,7 +101,7 @@ func (r *replay) step(k int, s *Step, eval Eval) (err error) {
 	in := make([]*tensor.Dense, len(s.In))
 	fetch := func(overwritten bool) error {
 		for i, x := range s.In {
-			if x.Buffer < 0 || (r.p.shares(s, 0, i) && r.p.mayShare(s, 0, i)) != overwritten {
+			if x.Buffer < 0 || r.p.overwritten(s, i) != overwritten {
 				continue
 			}
 			var err error

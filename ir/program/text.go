@@ -529,6 +529,7 @@ func (c *codec) facts(s *Step) {
 	if c.opt(len(s.Overlap) > 0, "    overwrites ") {
 		list(c, "", &s.Overlap, func(x *call.Overlap) {
 			c.f("in#", &x.I)
+			c.opt(x.Out > 0, " as out#", &x.Out)
 			x.Exact = !c.opt(!x.Exact, " ahead %d", &x.Ahead)
 			c.opt(x.Behind > 0, " behind %d", &x.Behind)
 			c.opt(x.Slower > 0, " slower %d", &x.Slower)

@@ -164,7 +164,7 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	}
 	s.Headers = g.texts()
 	for range g.IntN(3) {
-		x := call.Overlap{I: g.number(), Exact: g.IntN(2) == 0, Scratch: g.IntN(4) == 0}
+		x := call.Overlap{I: g.number(), Out: g.IntN(3), Exact: g.IntN(2) == 0, Scratch: g.IntN(4) == 0}
 		if !x.Exact {
 			x.Ahead = g.number()
 		}

@@ -195,11 +195,21 @@ func (p *Program) shares(s *Step, i, j int) bool {
 	return i < len(s.Out) && x.Buffer >= 0 && !x.Unread && p.extent(s.Out[i]).meets(p.extent(x.Buffer))
 }
 
+// overwritten reports that a step may write a result over operand j, and does.
+func (p *Program) overwritten(s *Step, j int) bool {
+	for i := range s.Out {
+		if p.shares(s, i, j) && p.mayShare(s, i, j) {
+			return true
+		}
+	}
+	return false
+}
+
 // mayShare reports that output i of a step may lie over operand j as it does.
 func (p *Program) mayShare(s *Step, i, j int) bool {
 	in, out := p.extent(s.In[j].Buffer), p.extent(s.Out[i])
-	return i == 0 && slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool {
-		return o.I == j && !o.Scratch && mayLie(o, in, out)
+	return slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool {
+		return o.I == j && o.Out == i && !o.Scratch && mayLie(o, in, out)
 	})
 }
 
@@ -384,7 +394,7 @@ func (p *Program) verifyFacts(s *Step) error {
 			return fault("%s without code: part %d is not there", s, x.I)
 		}
 	}
-	if len(s.Overlap) > 0 && !s.isOutput(0) {
+	if slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool { return !s.isOutput(o.Out) }) {
 		return fault("%s works in place and has no output", s)
 	}
 	for _, c := range s.Calls {

@@ -21,7 +21,7 @@ import (
 type Distance struct {
 	Node       *ir.Node
 	Takes      string        // the kernel
-	I          int           // the input
+	I, Out     int           // the input, the output
 	Stated     *call.Overlap // what the kernel says, nil: nothing
 	Row, Pixel int           // bytes of a row and a pixel of the result
 	Elem       int           // bytes of an element of the input: places of values are multiples
@@ -58,42 +58,52 @@ func (d Distance) String() string {
 	} else if d.Stated != nil {
 		stated = fmt.Sprintf("%d stated (%d behind)", d.Stated.Ahead, d.Stated.Behind)
 	}
-	return fmt.Sprintf("%s, input %d: %s, %d measured (%d behind, %d at other places), %d bytes from %d, rows of %d: %s",
-		d.Takes, d.I, stated, d.Least, d.Behind, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
+	return fmt.Sprintf("%s, input %d: %s, %d measured (%d behind, %d at other places), %d bytes from %d, rows of %d: "+
+		"%s", d.Takes, d.I, stated, d.Least, d.Behind, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
 }
 
-// overlaps lists the pairs of an input and the result of a layer that can be laid over each other, and gives the bytes
+// overlaps lists the pairs of an input and a result of a layer that can be laid over each other, and gives the bytes
 // that this takes.
 func (m *Guarded) overlaps(low map[*ir.Node]*call.Lowered, stated map[*ir.Node][]call.Overlap) (most int) {
 	p := m.plan.Program
 	for k, s := range p.Steps {
 		n := m.plan.Nodes[k]
-		if len(s.Out) == 0 || p.Buffers[s.Out[0]].AliasOf >= 0 || n.Out[0].Type.Bytes() == 0 {
-			continue
-		}
-		for i, x := range s.In {
-			if x.Buffer < 0 || x.Unread || p.Buffers[x.Buffer].AliasOf >= 0 || slices.Contains(low[n].Unused, i) {
+		for j, out := range s.Out {
+			if p.Buffers[out].AliasOf >= 0 || n.Out[j].Type.Bytes() == 0 {
 				continue
 			}
-			d := Distance{Node: n, Takes: m.takes[n.Name], I: i, step: k, in: p.Buffers[x.Buffer].Offset,
-				out: p.Buffers[s.Out[0]].Offset, inBytes: n.In[i].Type.Bytes(), outBytes: n.Out[0].Type.Bytes(),
-				Elem: n.In[i].Type.DType.Size(), Pixel: n.Out[0].Type.DType.Size()}
-			if s := n.Out[0].Type.Phys(); len(s) > 0 {
-				d.Pixel *= s[len(s)-1]
-				if d.Row = d.Pixel; len(s) > 1 {
-					d.Row *= s[len(s)-2]
+			for i, x := range s.In {
+				if x.Buffer < 0 || x.Unread || p.Buffers[x.Buffer].AliasOf >= 0 ||
+					slices.Contains(low[n].Unused, i) {
+					continue
 				}
-			}
-			if at := slices.IndexFunc(stated[n], func(o call.Overlap) bool { return o.I == i }); at >= 0 {
-				d.Stated = &stated[n][at]
-			}
-			if d.inBytes > 0 {
-				m.over = append(m.over, d)
-				most = max(most, d.inBytes+d.outBytes)
+				d := newDistance(n, i, j, stated[n])
+				d.Takes, d.step, d.in, d.out = m.takes[n.Name], k, p.Buffers[x.Buffer].Offset, p.Buffers[out].Offset
+				if d.inBytes > 0 && (j == 0 || d.Stated != nil) {
+					m.over = append(m.over, d)
+					most = max(most, d.inBytes+d.outBytes)
+				}
 			}
 		}
 	}
 	return m.measured() + (most+2*gapBytes+15)&^15
+}
+
+// newDistance is that of result j before input i, of which the kernel says what is stated.
+func newDistance(n *ir.Node, i, j int, stated []call.Overlap) Distance {
+	y := n.Out[j].Type
+	d := Distance{Node: n, I: i, Out: j, inBytes: n.In[i].Type.Bytes(), outBytes: y.Bytes(),
+		Elem: n.In[i].Type.DType.Size(), Pixel: y.DType.Size()}
+	if s := y.Phys(); len(s) > 0 {
+		d.Pixel *= s[len(s)-1]
+		if d.Row = d.Pixel; len(s) > 1 {
+			d.Row *= s[len(s)-2]
+		}
+	}
+	if at := slices.IndexFunc(stated, func(o call.Overlap) bool { return o.I == i && o.Out == j }); at >= 0 {
+		d.Stated = &stated[at]
+	}
+	return d
 }
 
 // measured is the bytes of what is measured, which lie in front of the memory for it.

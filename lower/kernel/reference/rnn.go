@@ -154,6 +154,7 @@ var svdfRow = row("nncc_svdf", "NNCC-SVDF-S8", op.SVDF.Doc, natural, kernel.Rule
 		p.Rank, "memory", p.Memory, "feature_mult", call.T(p.FeatureMult), "feature_shift", call.T(p.FeatureShift),
 		"output_mult", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift), "output_zero",
 		call.T(p.OutputZero), "state_zero", call.T(p.StateZero))...)
+	l.low.Overlap = []call.Overlap{{I: 4, Out: 1, Exact: true}}
 	l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
 		NoCast: true}, array("feature_bias", p.FeatureBias), blob("time", time), array("bias", p.Bias),
 		l.in(4), l.out(0), l.out(1))
