@@ -4,6 +4,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -139,21 +140,23 @@ func (r *Result) inFloat(a accel.Accelerator, n, m *ir.Node) {
 // integers and data movement with nothing but the graph's inputs in front of it,
 // or nothing but its outputs behind it.
 func addBoundaryOps(g *ir.Graph, a accel.Accelerator, known map[*ir.Node]bool) {
-	carries := func(n *ir.Node) bool {
-		moves := n.Op.Quant == ir.QMove || n.Op.Boundary || n.Op == op.Requantize
-		return moves && !known[n] && len(a.CheckLegality(n)) > 0
+	carried := func(n *ir.Node) bool {
+		return carries(n.Op) && !known[n] && len(a.CheckLegality(n)) > 0
 	}
 	for _, n := range g.Nodes {
-		if carries(n) && readsBoundary(n, known) {
+		if carried(n) && readsBoundary(n, known) {
 			known[n] = true
 		}
 	}
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
-		if n := g.Nodes[i]; carries(n) && onlyReadBy(n, known) {
+		if n := g.Nodes[i]; carried(n) && onlyReadBy(n, known) {
 			known[n] = true
 		}
 	}
 }
+
+// carries reports operators that move or convert.
+func carries(d *ir.OpDef) bool { return d.Quant == ir.QMove || d.Boundary || d == op.Requantize }
 
 // readsBoundary reports a node with nothing but inputs and constants in front of
 // it, or of its first input a boundary op.
@@ -193,7 +196,9 @@ func (r *Result) IsBoundaryOp(n *ir.Node) bool {
 		return n.Out[0].Type.DType != tensor.I8 && onlyReadBy(n, r.boundary)
 	}
 	retypes := n.Op == op.Requantize && n.Out[0].Type.DType != n.In[0].Type.DType
-	if n.Op != op.Relayout && n.Op != op.Identity && !retypes {
+	together := n.Op == op.Fused && !slices.ContainsFunc(n.Body[0].Nodes,
+		func(m *ir.Node) bool { return !carries(m.Op) })
+	if n.Op != op.Relayout && n.Op != op.Identity && !retypes && !together {
 		return false
 	}
 	from := n.In[0].Def

@@ -239,7 +239,7 @@ var speedRows = []*Stage{
 	},
 	{
 		Name: "dead-channels", Doc: "channels that are constant for every input, or that nobody reads, are removed",
-		When:        []Condition{deadChannels, noAccelerator},
+		When:        []Condition{deadChannels},
 		Requires:    []*Invariant{referenceKept},
 		After:       []Order{{"turned", "it knows convolutions better"}},
 		Establishes: []*Invariant{ownValues},
@@ -274,21 +274,21 @@ var speedRows = []*Stage{
 	},
 	{
 		Name: "fuse-tables", Doc: "functions of one value in a row become one table",
-		When:     []Condition{fusing, noAccelerator},
+		When:     []Condition{fusing},
 		Requires: []*Invariant{referenceKept},
 		After:    []Order{{"stripes", "rows are made of single layers"}},
 		Run:      (*State).fuseTables,
 	},
 	{
 		Name: "fuse-kernels", Doc: "what a kernel computes in its store loop joins the node that it follows",
-		When:     []Condition{fusing, noAccelerator},
+		When:     []Condition{fusing},
 		Requires: []*Invariant{referenceKept},
 		After:    []Order{{"fuse-tables", "a store loop takes one table"}},
 		Run:      (*State).fuseKernels,
 	},
 	{
 		Name: "fuse-loops", Doc: "element-wise operators that remain become one loop, where that pays",
-		When:     []Condition{fusing, noAccelerator},
+		When:     []Condition{fusing},
 		Requires: []*Invariant{referenceKept},
 		After:    []Order{{"fuse-kernels", "a store loop is cheaper than a loop of its own"}},
 		Run:      (*State).fuseLoops,

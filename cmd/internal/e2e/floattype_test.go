@@ -183,13 +183,7 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 func outside(r *report.Report) int {
 	n := 0
 	for _, f := range r.Fallback {
-		ops := f.Op
-		for _, l := range r.Layers {
-			if f.Op == op.Fused.Name && l.Name == f.Node && strings.Contains(l.Op, "+") {
-				ops = l.Op
-			}
-		}
-		n += len(computed(ops))
+		n += len(computed(f.Op))
 	}
 	return n
 }

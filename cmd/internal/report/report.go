@@ -387,7 +387,7 @@ func (r *Report) libraries(o *Subject) {
 			inSegment = true
 		} else {
 			inSegment = false
-			f := Fallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
+			f := Fallback{Node: s.Name, Op: l.Op, MACs: l.MACs, Role: "compute", Reasons: []string{}}
 			for _, x := range o.Lowered.Choices[n].Rejected {
 				if x.Library == library {
 					continue
@@ -507,7 +507,7 @@ func (o *Subject) FileBytes(path string) int {
 func (o *Subject) low(i int) *call.Lowered { return o.Lowered.Low[o.Lowered.Schedule.Nodes[i]] }
 
 // accelerated fills segments, fallback and rejections of a board with an
-// accelerator. Fallback counts nodes, also those without code of their own.
+// accelerator. Fallback counts nodes of the model, also those without code of their own.
 func (r *Report) accelerated(o *Subject) {
 	kind := o.Board.Accelerators[0].Kind
 	for k, n := range o.Lowered.Segments {
@@ -523,32 +523,55 @@ func (r *Report) accelerated(o *Subject) {
 		}
 		r.Segments = append(r.Segments, s)
 	}
-	refused := map[*ir.Node][]kernel.Reason{}
+	refused := map[string][]kernel.Reason{}
 	for _, x := range o.Lowered.Refused {
-		refused[x.Node] = x.Reasons
+		refused[x.Node.Name] = x.Reasons
 		r.Rejections = append(r.Rejections, refusal(x))
 	}
+	at := map[[2]string]int{} // parts of the same node of the model are one
 	for _, n := range o.Lowered.Graph.Nodes {
 		if n.Op == op.Segment {
 			continue
 		}
-		f := Fallback{Node: nodeName(n), Op: n.Op.Name, MACs: macs(n), Role: "compute", Reasons: []string{}}
-		why, no := refused[n]
-		switch {
-		case no:
-			for _, y := range why {
-				f.Reasons = append(f.Reasons, y.Text)
-			}
-		case o.Lowered.IsBoundaryOp(n):
-			f.Role = "restore"
-			f.Reasons = append(f.Reasons, "rebuilds original inputs and outputs around the accelerator")
-		case n.Op == op.Relayout:
-			f.Reasons = append(f.Reasons, "brings a value into the memory order that the next layer reads")
-		default:
-			f.Reasons = append(f.Reasons, "a segment for it would cost more in transfers than it saves")
+		f := o.fallback(n, refused)
+		k, ok := at[[2]string{f.Node, f.Role}]
+		if !ok {
+			at[[2]string{f.Node, f.Role}] = len(r.Fallback)
+			r.Fallback = append(r.Fallback, f)
+			continue
 		}
-		r.Fallback = append(r.Fallback, f)
+		x := &r.Fallback[k]
+		x.MACs, x.Op = x.MACs+f.MACs, x.Op+"+"+f.Op
+		x.Reasons = append(x.Reasons, slices.DeleteFunc(f.Reasons, func(y string) bool {
+			return slices.Contains(x.Reasons, y)
+		})...)
 	}
+}
+
+// fallback is a node outside the segments, with what the accelerator says of it or of its parts.
+func (o *Subject) fallback(n *ir.Node, refused map[string][]kernel.Reason) Fallback {
+	f := Fallback{Node: nodeName(n), Op: opName(n), MACs: macs(n), Role: "compute"}
+	parts := []*ir.Node{n}
+	if n.Op == op.Fused {
+		parts = n.Body[0].Nodes
+	}
+	for _, m := range parts {
+		for _, y := range refused[m.Name] {
+			f.Reasons = append(f.Reasons, y.Text)
+		}
+	}
+	switch {
+	case o.Lowered.Low[n].View && (n.In[0].IsInput() || o.Lowered.Graph.IsOutput(n.Out[0])):
+		f.Role, f.Reasons = "restore", []string{"another name for an input or an output, which takes no work"}
+	case f.Reasons != nil:
+	case o.Lowered.IsBoundaryOp(n):
+		f.Role, f.Reasons = "restore", []string{"rebuilds original inputs and outputs around the accelerator"}
+	case n.Op == op.Relayout:
+		f.Reasons = []string{"brings a value into the memory order that the next layer reads"}
+	default:
+		f.Reasons = []string{"a segment for it would cost more in transfers than it saves"}
+	}
+	return f
 }
 
 func valueBytes(vs []*ir.Value) int {

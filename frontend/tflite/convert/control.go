@@ -214,7 +214,7 @@ func topK(n *node) {
 	n.refuse(len(k) != 1 || len(n.in(0).Shape) == 0, "the %v largest of a tensor of shape %v, want one number", k,
 		n.in(0).Shape)
 	values, at := n.o.Out[0], n.o.Out[1]
-	out := n.c.add("TopK", []string{n.c.realName(values), n.becoming(at).label("wide")}, vals{n.real(0), n.list(k...)},
+	out := n.add("TopK", []string{n.c.realName(values), n.becoming(at).label("wide")}, vals{n.real(0), n.list(k...)},
 		intAttr("axis", -1))
 	n.c.store(values, out[0])
 	n.becoming(at).give("Cast", vals{out[1]}, to(at.DType))
@@ -288,7 +288,7 @@ func rank(n *node) {
 
 func where(n *node) {
 	y := n.out()
-	found := n.c.add("NonZero", []string{n.c.place(y).name}, vals{n.raw(0)})[0]
+	found := n.add("NonZero", []string{n.c.place(y).name}, vals{n.raw(0)})[0]
 	n.c.put(y, n.transposed(found, 1, 0))
 }
 
@@ -296,7 +296,7 @@ func where(n *node) {
 // and which of them each element is.
 func unique(n *node) {
 	values, at := n.o.Out[0], n.o.Out[1]
-	out := n.c.add("Unique", []string{n.c.place(values).name, n.label("first"), n.becoming(at).label("wide")},
+	out := n.add("Unique", []string{n.c.place(values).name, n.label("first"), n.becoming(at).label("wide")},
 		vals{n.raw(0)}, intAttr("sorted", 0))
 	n.c.put(values, out[0])
 	n.becoming(at).give("Cast", vals{out[2]}, to(at.DType))

@@ -397,11 +397,16 @@ func flag(name string, v bool) attr {
 // add adds the operator op, with its domain in front where that is not ONNX's; its results
 // have the labels given.
 func (c *converter) add(op string, labels []string, in vals, attrs ...attr) vals {
+	return c.addFrom(labels[0], op, labels, in, attrs...)
+}
+
+// addFrom is add for a part of the operator whose first result has the name origin.
+func (c *converter) addFrom(origin, op string, labels []string, in vals, attrs ...attr) vals {
 	domain, name, own := strings.Cut(op, ".")
 	if !own {
 		domain, name = "", op
 	}
-	n := &build.Node{Builder: c.Builder, Domain: domain, Op: name, Name: labels[0], Origin: labels[0], Opset: opset,
+	n := &build.Node{Builder: c.Builder, Domain: domain, Op: name, Name: labels[0], Origin: origin, Opset: opset,
 		In: slices.Clone(in), Out: labels, Attrs: ir.Attrs{}}
 	for _, a := range attrs {
 		n.Attrs[a.name] = a.Attr

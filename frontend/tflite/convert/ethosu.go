@@ -45,7 +45,7 @@ func ethosU(n *node) {
 	for _, v := range changed {
 		labels = append(labels, n.c.free(v.name+"/changed"))
 	}
-	made := n.c.add("nncc.Device", labels, in, textAttr("kind", n.o.Name),
+	made := n.add("nncc.Device", labels, in, textAttr("kind", n.o.Name),
 		intsAttr("memory", memory.Elems(), fast.Elems()), intsAttr("in", places...), intsAttr("out", out...),
 		intsAttr("types", types...), intsAttr("ranks", ranks...), intsAttr("shapes", shapes...))
 	for i, t := range n.o.Out {

@@ -299,7 +299,7 @@ func (n *node) within(y *model.Tensor, v *ir.Value, act int8) *ir.Value {
 	}
 	v = n.step("Max", vals{v, n.whole(lo)})
 	v = n.step("Min", vals{v, n.whole(hi)})
-	return n.c.add("Cast", []string{n.c.place(n.out()).name}, vals{v}, to(y.DType))[0]
+	return n.add("Cast", []string{n.c.place(n.out()).name}, vals{v}, to(y.DType))[0]
 }
 
 func (n *node) activationRange(act int8, t *model.Tensor) (lo, hi int64) {

@@ -193,7 +193,7 @@ func unpack(n *node) {
 	for _, t := range n.o.Out {
 		labels = append(labels, n.becoming(t).label("part"))
 	}
-	parts := n.c.add("Split", labels, vals{n.raw(0)}, intAttr("axis", int(o.Axis())),
+	parts := n.add("Split", labels, vals{n.raw(0)}, intAttr("axis", int(o.Axis())),
 		intAttr("num_outputs", len(labels)))
 	for i, t := range n.o.Out {
 		n.becoming(t).shaped(parts[i])

@@ -55,7 +55,7 @@ func sequenceLSTM(n *node) {
 	var out vals
 	if integer {
 		power := math.Round(math.Log2(float64(states[1].Scale[0])))
-		out = n.c.add("nncc.QLSTM", labels, in, intAttr("cell_scale_power", int(power)),
+		out = n.add("nncc.QLSTM", labels, in, intAttr("cell_scale_power", int(power)),
 			intAttr("cell_clip", cellClip(o, states[1])))
 	} else {
 		out = n.floatLSTM(labels, in, states[0].Shape[1], o.CellClip())
@@ -194,10 +194,10 @@ func (n *node) floatLSTM(labels []string, in vals, units int, clip float32) vals
 	if clip > 0 { // ONNX has no limit of the cell state
 		op, attrs = "nncc.LSTM", append(attrs, floatAttr("cell_clip", clip))
 	}
-	out := n.c.add(op, inner, in, attrs...)
+	out := n.add(op, inner, in, attrs...)
 	axes := vals{n.list(1), n.list(0)}
 	for i, v := range out {
-		out[i] = n.c.add("Squeeze", labels[i:i+1], vals{v, axes[min(i, 1)]})[0]
+		out[i] = n.add("Squeeze", labels[i:i+1], vals{v, axes[min(i, 1)]})[0]
 	}
 	return out
 }
@@ -223,7 +223,7 @@ func svdf(n *node) {
 	v := n.c.tensorVariable(state)
 	at := n.c.like(state, n.make("state", "Reshape", vals{n.c.value(v), n.list(x.Shape[0], filters, memory)}))
 	b, next := n.svdfBias(filters/int(o.Rank())), n.beside(state, "next")
-	out := n.c.add("nncc.SVDF", []string{n.c.realName(y), n.c.realName(next)},
+	out := n.add("nncc.SVDF", []string{n.c.realName(y), n.c.realName(next)},
 		vals{n.real(0), n.real(1), n.real(2), b, n.c.real(at)}, intAttr("rank", int(o.Rank())))
 	n.c.store(y, out[0])
 	n.c.store(next, out[1])

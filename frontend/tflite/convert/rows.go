@@ -248,8 +248,13 @@ func (n *node) limit(v float32) *ir.Value {
 	return n.constant("limit", d)
 }
 
+// add makes a part of the operator: all parts come from the node named by its first result.
+func (n *node) add(op string, labels []string, in vals, attrs ...attr) vals {
+	return n.c.addFrom(n.c.place(n.out()).name, op, labels, in, attrs...)
+}
+
 func (n *node) make(what, op string, in vals, attrs ...attr) *ir.Value {
-	return n.c.add(op, []string{n.label(what)}, in, attrs...)[0]
+	return n.add(op, []string{n.label(what)}, in, attrs...)[0]
 }
 
 // step is make where the label says nothing.
@@ -269,13 +274,13 @@ func (n *node) transposed(v *ir.Value, perm ...int) *ir.Value {
 
 // give adds the operator whose result is the operator's as it is stored.
 func (n *node) give(op string, in vals, attrs ...attr) {
-	n.c.put(n.out(), n.c.add(op, []string{n.c.place(n.out()).name}, in, attrs...)[0])
+	n.c.put(n.out(), n.add(op, []string{n.c.place(n.out()).name}, in, attrs...)[0])
 }
 
 // giveAll adds the operator whose results are all of the operator's.
 func (n *node) giveAll(op string, in vals, attrs ...attr) {
 	labels := lists.Map(n.o.Out, func(t *model.Tensor) string { return n.c.place(t).name })
-	for i, v := range n.c.add(op, labels, in, attrs...) {
+	for i, v := range n.add(op, labels, in, attrs...) {
 		n.c.put(n.o.Out[i], v)
 	}
 }
@@ -283,7 +288,7 @@ func (n *node) giveAll(op string, in vals, attrs ...attr) {
 func (n *node) result(op string, in vals, attrs ...attr) { n.resultOf(n.out(), op, in, attrs...) }
 
 func (n *node) resultOf(y *model.Tensor, op string, in vals, attrs ...attr) {
-	n.c.store(y, n.c.add(op, []string{n.c.realName(y)}, in, attrs...)[0])
+	n.c.store(y, n.add(op, []string{n.c.realName(y)}, in, attrs...)[0])
 }
 
 var empty = []byte{4, 0, 4, 0, 4, 0, 0, 0}
@@ -355,7 +360,7 @@ func (n *node) window(act int8, op string, in vals, attrs ...attr) {
 	p := n.c.place(y)
 	p.first = first
 	p.later = func() *ir.Value {
-		return n.c.add("Transpose", []string{p.name}, vals{n.c.raw(first)}, intsAttr("perm", 0, 2, 3, 1))[0]
+		return n.add("Transpose", []string{p.name}, vals{n.c.raw(first)}, intsAttr("perm", 0, 2, 3, 1))[0]
 	}
 }
 

@@ -25,8 +25,8 @@ func refused(c *npu.Config, n *ir.Node) string {
 			return v.Name + " is " + t.String() + ", want at most 65536 elements along a dimension"
 		}
 	}
-	if n.Op.View.Whole() && n.In[0].IsInput() {
-		return "another name for an input of the model, which takes no work"
+	if n.Op.View.Whole() && (n.In[0].IsInput() || len(n.Out[0].Uses()) == 0) {
+		return "another name for an input or a result of the model, which takes no work"
 	}
 	return newBuilder(c).lower(n)
 }
