@@ -118,17 +118,23 @@ func (c *convolution) wide(n *kernel.Node) *call.Lowered {
 	if t := c.three(n); t != nil {
 		return t.lower(c)
 	}
-	s, q, least := c.sweep(n), c.quads(n), c.pixelTotal()
-	if s != nil {
-		least = s.total()
+	least := c.pixelTotal()
+	var lower func() *call.Lowered
+	if s := c.sweep(n); s != nil {
+		least, lower = s.total(), s.lower
 	}
-	switch {
-	case q != nil && q.estimate() < least:
-		return q.lower()
-	case s != nil:
-		return s.lower()
+	if q := c.quads(n); q != nil {
+		if e := q.estimate(); e < least {
+			least, lower = e, q.lower
+		}
+		if f := q.few(); f != nil && f.estimate() < least {
+			lower = f.lower
+		}
 	}
-	return nil
+	if lower == nil {
+		return nil
+	}
+	return lower()
 }
 
 // depthwiseParams is the nncc_dsp_depthwise_params.

@@ -38,9 +38,11 @@ type upper struct {
 // pair is a word of two weights; inputs are 256 times as large, the weights make
 // up the rest of the shift.
 func (x *upper) pair(a, b int8) int32 {
-	j := uint(x.u.K - 8)
-	return int32(a)<<j&0xffff | int32(b)<<j<<16
+	return x.half(a)&0xffff | x.half(b)<<16
 }
+
+// half is a weight with its part of the shift.
+func (x *upper) half(w int8) int32 { return int32(w) << uint(x.u.K-8) }
 
 // upperOf is channel i; not ok: its requantisation has no such form.
 func (l *layer) upperOf(i int) (x upper, ok bool) {
@@ -207,6 +209,11 @@ func (q *quads) pack(w []int32, x *[4]upper, odd int) []int32 {
 			}
 		}
 	}
+	return q.scales(w, x[:])
+}
+
+// scales appends those of four channels.
+func (q *quads) scales(w []int32, x []upper) []int32 {
 	var m, c, d []int32
 	for i := range x {
 		m, c, d = append(m, x[i].u.M), append(c, x[i].u.C+128<<16), append(d, x[i].u.D)

@@ -741,6 +741,35 @@ func (*DspDepthwise3x3Row) CType() string {
 	return "nncc_dsp_depthwise_3x3_row_params"
 }
 
+// DspDepthwiseFew is nncc_dsp_depthwise_few_params.
+type DspDepthwiseFew struct {
+	Batches    any `c:"batches"`
+	InH        any `c:"in_h"`
+	InW        any `c:"in_w"`
+	Channels   any `c:"channels"`
+	OutH       any `c:"out_h"`
+	OutW       any `c:"out_w"`
+	KernelH    any `c:"kernel_h"`
+	KernelW    any `c:"kernel_w"`
+	StrideH    any `c:"stride_h"`
+	StrideW    any `c:"stride_w"`
+	PadH       any `c:"pad_h"`
+	PadW       any `c:"pad_w"`
+	DilH       any `c:"dil_h"`
+	DilW       any `c:"dil_w"`
+	Pad        any `c:"pad"`
+	Span       any `c:"span"`
+	PadBytes   any `c:"pad_bytes"`
+	GroupWords any `c:"group_words"`
+	Low        any `c:"low"`
+	Cap        any `c:"cap"`
+}
+
+// CType is the struct in C.
+func (*DspDepthwiseFew) CType() string {
+	return "nncc_dsp_depthwise_few_params"
+}
+
 // DspDepthwiseLine is nncc_dsp_depthwise_line_params.
 type DspDepthwiseLine struct {
 	Batches    any `c:"batches"`

@@ -200,6 +200,45 @@ typedef struct
 } nncc_dsp_depthwise_line_params;
 /* KERNELS(nncc_dsp_depthwise_line_s8) */
 
+/* Outputs of four channels with three taps, at x and so many bytes from there. The assembly has the offsets. */
+typedef struct
+{
+    /* four start values, the weights of two taps, words of a channel, those of the third, words (w0, w2) and (w1, w3),
+     * and the scales as in nncc_dsp_depthwise_pairs */
+    const int32_t *w;
+    int32_t second, third;
+    int32_t step;  /* bytes from a window to the next */
+    int32_t pixel; /* bytes from an output to the next */
+    int8_t *end;   /* y behind the last output */
+    int8_t *y;
+    const int8_t *x;
+} nncc_dsp_depthwise_few;
+
+typedef void nncc_dsp_depthwise_few_fn(const nncc_dsp_depthwise_few *f);
+/* KERNELS(dsp_depthwise_few) */
+
+/*
+ * Windows of two or three taps, an output an input channel, at least 4; requantised as in nncc_dsp_depthwise_3x3_s8. w
+ * holds the groups of four channels, the last of which may overlap the one before; the third tap of two has weights of
+ * zero. scratch: pad_bytes, in one array with x.
+ */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t channels;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w; /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t pad;       /* value of the padding: the input's zero point */
+    int32_t span;      /* outputs of a row at a time, at most */
+    int32_t pad_bytes; /* of what so many windows read */
+    int32_t group_words;
+    uint32_t low, cap; /* as in nncc_dsp_matmul_params */
+} nncc_dsp_depthwise_few_params;
+/* KERNELS(nncc_dsp_depthwise_few_s8) */
+
 typedef struct
 {
     int32_t taps;     /* at least 2; without the DSP extension 1 */

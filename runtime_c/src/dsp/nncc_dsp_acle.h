@@ -11,6 +11,7 @@
 #define NNCC_SMLABB(a, b, sum) __smlabb(a, b, sum)
 #define NNCC_SMLABT(a, b, sum) __smlabt(a, b, sum)
 #define NNCC_SMLATB(a, b, sum) __smlatb(a, b, sum)
+#define NNCC_SMLATT(a, b, sum) __smlatt(a, b, sum)
 #define NNCC_USAT8(v) ((uint32_t)__usat(v, 8))
 #else
 #define NNCC_SMLAD(a, b, sum) \
@@ -18,6 +19,7 @@
 #define NNCC_SMLABB(a, b, sum) nncc_half_add(sum, nncc_dsp_lo(a), nncc_dsp_lo(b))
 #define NNCC_SMLABT(a, b, sum) nncc_half_add(sum, nncc_dsp_lo(a), nncc_dsp_hi(b))
 #define NNCC_SMLATB(a, b, sum) nncc_half_add(sum, nncc_dsp_hi(a), nncc_dsp_lo(b))
+#define NNCC_SMLATT(a, b, sum) nncc_half_add(sum, nncc_dsp_hi(a), nncc_dsp_hi(b))
 #define NNCC_USAT8(v) nncc_limited8(v)
 
 static inline int32_t nncc_half_add(int32_t sum, int32_t a, int32_t b)

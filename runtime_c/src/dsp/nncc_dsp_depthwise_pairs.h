@@ -4,7 +4,6 @@
  * channels, 256 times as large, so that SMLAD adds two products of a channel. nncc_dsp_depthwise_pairs*_s8 multiplies
  * the window of one output after the other by them; requantisation is that of nncc_dsp_depthwise_3x3_s8.
  */
-#define NNCC_ROWS_RELU NNCC_PAIRS_RELU
 #include "nncc_dsp_depthwise_3x3.h"
 
 #if NNCC_DSP_ASM
@@ -13,16 +12,6 @@
 #define NNCC_PAIRS_QUAD \
     "ldm r0!, {r6, r7, r8, r9}\n ldm r1!, {r10, r11, r12, lr}\n" \
     "smlad r2, r6, r10, r2\n smlad r3, r7, r11, r3\n smlad r4, r8, r12, r4\n smlad r5, r9, lr, r5\n"
-
-#if NNCC_PAIRS_RELU
-#define NNCC_PAIRS_SCALES "ldm r1, {r6, r7, r8, r9, r10, r11, r12, lr}\n"
-#else
-#define NNCC_PAIRS_SCALES \
-    "ldm r1!, {r6, r7, r8, r9}\n" \
-    "and r6, r6, r2, asr #31\n and r7, r7, r3, asr #31\n and r8, r8, r4, asr #31\n and r9, r9, r5, asr #31\n" \
-    "ldm r1!, {r10, r11, r12, lr}\n sub r10, r10, r6\n sub r11, r11, r7\n sub r12, r12, r8\n sub lr, lr, r9\n" \
-    "ldm r1, {r6, r7, r8, r9}\n"
-#endif
 
 /* The four bytes of r2 to y at r8: side by side, or lr bytes apart. */
 #define NNCC_PAIRS_WORD "str r2, [r8]\n"
@@ -41,10 +30,7 @@
     ".p2align 2\n" \
     "2:\n" \
     ".rept 8\n" NNCC_PAIRS_QUAD ".endr\n" \
-    "ldm sp, {r6, r7, r8}\n add r0, r0, r6\n cmp r1, r7\n it ne\n bxne r8\n" NNCC_PAIRS_SCALES \
-    "smmla r2, r2, r6, r10\n smmla r3, r3, r7, r11\n smmla r4, r4, r8, r12\n smmla r5, r5, r9, lr\n" \
-    "pkhtb r2, r4, r2, asr #16\n pkhtb r3, r5, r3, asr #16\n usat16 r2, #8, r2\n usat16 r3, #8, r3\n" \
-    "orr r2, r2, r3, lsl #8\n eor r2, r2, #0x80808080\n" \
+    "ldm sp, {r6, r7, r8}\n add r0, r0, r6\n cmp r1, r7\n it ne\n bxne r8\n" NNCC_ROWS_FOUR \
     "ldm sp, {r3, r4, r6, r7, r8, r9, r10, r11, r12, lr}\n" STORE \
     "add r0, r7, r9\n add r8, r8, r10\n strd r0, r8, [sp, #12]\n mov r1, r12\n cmp r8, r11\n bne.w 1b\n" \
     "add sp, #40\n pop {r4-r11, pc}\n"
@@ -104,19 +90,7 @@
     while (w != a->end)
 
 /* Two channels of two outputs become bytes from -128 on. */
-#if NNCC_PAIRS_RELU
-#define NNCC_PAIRS_LOAD_SCALES(w) \
-    NNCC_DSP_LOAD_BOTH(w, x0, x1); \
-    NNCC_DSP_LOAD_BOTH((w) + 4, v0, v1)
-#define NNCC_PAIRS_BYTE(s, k) nncc_dsp_upper_byte(s, x##k, v##k)
-#else
-#define NNCC_PAIRS_LOAD_SCALES(w) \
-    NNCC_DSP_LOAD_BOTH(w, u0, u1); \
-    NNCC_DSP_LOAD_BOTH((w) + 4, v0, v1); \
-    NNCC_DSP_LOAD_BOTH((w) + 8, x0, x1)
-#define NNCC_PAIRS_BYTE(s, k) nncc_dsp_upper_byte(s, x##k, v##k - (u##k & ((s) >> 31)))
-#endif
-#define NNCC_PAIRS_TWO_BYTES(s) (int32_t)((NNCC_PAIRS_BYTE(s##0, 0) | (NNCC_PAIRS_BYTE(s##1, 1) << 8)) ^ 0x80808080u)
+#define NNCC_PAIRS_TWO_BYTES(s) (int32_t)((NNCC_ROWS_BYTE(s##0, 0) | (NNCC_ROWS_BYTE(s##1, 1) << 8)) ^ 0x80808080u)
 
 /* Kinds of loops over two outputs: the quads of a row, and what they are besides. */
 #define NNCC_PAIRS_FURTHER 16 /* the windows of two outputs lie two quads apart */
@@ -177,7 +151,7 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
             break;
         }
         NNCC_PAIRS_DOWN(a->next);
-        NNCC_PAIRS_LOAD_SCALES(w + 4 + words);
+        NNCC_ROWS_LOAD_SCALES(w + 4 + words);
         t0 = NNCC_PAIRS_TWO_BYTES(t);
         s0 = NNCC_PAIRS_TWO_BYTES(s);
         p = a->pixel;
@@ -218,7 +192,7 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const volatile nncc_dsp_pa
     {
         const int32_t *w = a->start;
         int32_t s0, s1, s2, s3, x0, x1, v0, v1;
-#if !NNCC_PAIRS_RELU
+#if !NNCC_ROWS_RELU
         int32_t u0, u1;
 #endif
         uint32_t v;
@@ -246,10 +220,10 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const volatile nncc_dsp_pa
         while (w != a->end)
             ;
         NNCC_PAIRS_DOWN(a->next);
-        NNCC_PAIRS_LOAD_SCALES(w);
-        v = NNCC_PAIRS_BYTE(s0, 0) | (NNCC_PAIRS_BYTE(s1, 1) << 8);
-        NNCC_PAIRS_LOAD_SCALES(w + 2);
-        v = (v | ((NNCC_PAIRS_BYTE(s2, 0) | (NNCC_PAIRS_BYTE(s3, 1) << 8)) << 16)) ^ 0x80808080u;
+        NNCC_ROWS_LOAD_SCALES(w);
+        v = NNCC_ROWS_BYTE(s0, 0) | (NNCC_ROWS_BYTE(s1, 1) << 8);
+        NNCC_ROWS_LOAD_SCALES(w + 2);
+        v = (v | ((NNCC_ROWS_BYTE(s2, 0) | (NNCC_ROWS_BYTE(s3, 1) << 8)) << 16)) ^ 0x80808080u;
         if (apart == 1) {
             nncc_dsp_store4(y, v);
         } else {
