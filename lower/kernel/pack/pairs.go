@@ -148,3 +148,29 @@ func ceilDiv(a, b int64) int64 {
 	}
 	return q
 }
+
+// Extremes are tables, by bit pattern, the larger or smaller values of which are the results of all pairs.
+func (p *Pairs) Extremes(larger bool) (a, b [256]int32, ok bool) {
+	pick := func(x, y int32) int32 {
+		if (x > y) == larger {
+			return x
+		}
+		return y
+	}
+	for i := range 256 { // the result beside the values of the other operand that matter least
+		k := (i + 128) & 255
+		a[k], b[k] = int32(p[i][0]), int32(p[0][i])
+		for j := range 256 {
+			x, y := int32(p[i][j]), int32(p[j][i])
+			a[k], b[k] = a[k]+x-pick(a[k], x), b[k]+y-pick(b[k], y)
+		}
+	}
+	for i, row := range p {
+		for j, y := range row {
+			if pick(a[(i+128)&255], b[(j+128)&255]) != int32(y) {
+				return a, b, false
+			}
+		}
+	}
+	return a, b, true
+}

@@ -46,13 +46,9 @@ var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 	case op.Mul:
 		return product(n.Node)
 	case op.Min, op.Max:
-		if !op.MinMaxKernel(n.Node) || lo != -128 || hi != 127 {
-			return nil, "operands and result differ in scale or zero point, or the result is clamped"
+		if name := extremes[n.Op]; op.MinMaxKernel(n.Node) && lo == -128 && hi == 127 {
+			return &Pair{Func: "nncc_pair_" + name + "_s8", Form: call.Null{}, one: "nncc_row_" + name + "_s8"}, ""
 		}
-		if n.Op == op.Min {
-			return &Pair{Func: "nncc_pair_min_s8", Form: call.Null{}, one: "nncc_row_min_s8"}, ""
-		}
-		return &Pair{Func: "nncc_pair_max_s8", Form: call.Null{}, one: "nncc_row_max_s8"}, ""
 	}
 	p := kernel.Memo(n.Options, pairKeyOf(n.Node), func(pairKey) *Pair { return search(n.Node) })
 	if p == nil {
@@ -64,6 +60,9 @@ var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 	}
 	return p, ""
 })
+
+// extremes is what functions of Min and Max are called.
+var extremes = map[*ir.OpDef]string{op.Min: "min", op.Max: "max"}
 
 // pairTypes says what a node has that pairs of values of a type have not; comparisons of int8 give bools.
 func pairTypes(n *ir.Node, d tensor.DType) string {
@@ -114,6 +113,14 @@ func search(n *ir.Node) *Pair {
 	want, err := pairResults(n)
 	if err != nil {
 		return nil
+	}
+	if name := extremes[n.Op]; name != "" {
+		a, b, ok := want.Extremes(n.Op == op.Max)
+		if !ok {
+			return nil
+		}
+		return &Pair{Func: "nncc_pair_" + name + "_tables_s8", Form: &call.Struct{Type: "nncc_pair_extremes_s8_params",
+			Fields: []call.Field{call.F("a", table(&a)), call.F("b", table(&b))}}}
 	}
 	lo, hi := bounds(n)
 	clamp := call.Ints("act_min", call.T(lo), "act_max", call.T(hi))

@@ -195,9 +195,13 @@ func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp 
 func (l *lowering) minMaxChain() {
 	out := l.n.Out[0].Type
 	acc := l.broadcast(0, out)
+	f := call.Func("nncc_pair_max_s8")
+	if l.n.Op == op.Min {
+		f = "nncc_pair_min_s8"
+	}
 	for i := 1; i < len(l.n.In); i++ {
 		b := l.broadcast(i, out)
-		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.Arg, b.Arg, l.out(0))
+		l.call("nncc_pairs_s8", bcastParams(out, acc, b), call.Null{}, f, acc.Arg, b.Arg, l.out(0))
 		acc = l.outputOperand()
 	}
 }

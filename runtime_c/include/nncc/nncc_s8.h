@@ -238,7 +238,13 @@ typedef struct
     int32_t act_min, act_max;
 } nncc_pair_add_s8_params;
 
-/* The last ones are the larger and the smaller value: form is not read. */
+/* The larger or the smaller of a[u as a byte] and b[v as a byte]: values of scales that differ. */
+typedef struct
+{
+    int8_t a[256], b[256];
+} nncc_pair_extremes_s8_params;
+
+/* nncc_pair_max_s8 and nncc_pair_min_s8 do not read form. */
 /* KERNELS(pair_s8) */
 
 /* y [dims] = fn(a, b), with the constants form of fn, over a broadcast. In place where the operand is not broadcast. */
