@@ -28,10 +28,11 @@ const mostTraced = 1 << 22
 
 // trail says of every element of a value which element of a source it is, times a gain, plus
 // a shift; behind an operator that computes with all elements of a channel, one of these.
-type trail struct {
-	from        []int // counted over all sources; -1: of none
-	gain, shift []float64
-	share       []float64 // of a number that is added to all elements of the channel, what is added to this
+type trail []mark
+
+type mark struct {
+	from               int     // counted over all sources; -1: of none
+	gain, shift, share float64 // share: of a number that is added to all elements of the channel, what is added to this
 }
 
 // source is a value that a region begins with: an input of the graph, or what is joined with one.
@@ -64,7 +65,7 @@ type region struct {
 	opt     *Options
 	sources []*source
 	index   map[*ir.Value]*source
-	trails  map[*ir.Value]*trail
+	trails  map[*ir.Value]trail
 	nodes   []*ir.Node
 	cuts    []cut
 	clipped map[*ir.Node]*ir.Node // a node and, with its bounds apart, the Clip that gives the same
@@ -144,21 +145,15 @@ func (r *region) begin(v *ir.Value) bool {
 		return false
 	}
 	s := &source{v: v, at: r.total}
-	t := &trail{make([]int, n), filled(n, 1), make([]float64, n), filled(n, 1)}
-	for i := range t.from {
-		t.from[i] = s.at + i
+	t := make(trail, n)
+	for i := range t {
+		t[i] = mark{from: s.at + i, gain: 1, share: 1}
 	}
 	r.sources, r.total, r.trails[v], r.index[v] = append(r.sources, s), r.total+n, t, s
 	return true
 }
 
-func filled(n int, x float64) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = x
-	}
-	return s
-}
+func filled[T any](n int, x T) []T { return slices.Repeat([]T{x}, n) }
 
 // trace follows the elements of the sources through the graph.
 func (r *region) trace() error {
@@ -255,11 +250,9 @@ func (r *region) moved(n *ir.Node) (bool, error) {
 		return false, err
 	}
 	for i, d := range out {
-		t := &trail{}
-		for k := range d.Len() {
-			f := int(d.Float(k))
-			t.from, t.gain = append(t.from, all.from[f]), append(t.gain, all.gain[f])
-			t.shift, t.share = append(t.shift, all.shift[f]), append(t.share, all.share[f])
+		t := make(trail, d.Len())
+		for k := range t {
+			t[k] = all[int(d.Float(k))]
 		}
 		r.trails[n.Out[i]] = t
 	}
@@ -268,9 +261,9 @@ func (r *region) moved(n *ir.Node) (bool, error) {
 
 // numbered are operands of a node with the numbers of their elements in all; nil where not all of
 // them can be followed.
-func (r *region) numbered(n *ir.Node) (in []*tensor.Dense, all *trail) {
+func (r *region) numbered(n *ir.Node) (in []*tensor.Dense, all trail) {
 	data := n.Op.DataInputs(n)
-	in, all = make([]*tensor.Dense, len(n.In)), &trail{}
+	in = make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
 		switch {
 		case v == nil:
@@ -281,13 +274,11 @@ func (r *region) numbered(n *ir.Node) (in []*tensor.Dense, all *trail) {
 		case v.Const != nil || v.Type.DType != tensor.F32 || r.trails[v] == nil:
 			return nil, nil
 		default:
-			numbers, t := make([]float32, v.Type.Elems()), r.trails[v]
+			numbers := make([]float32, v.Type.Elems())
 			for k := range numbers {
-				numbers[k] = float32(len(all.from) + k)
+				numbers[k] = float32(len(all) + k)
 			}
-			in[i] = tensor.Of(v.Type.Shape, numbers)
-			all.from, all.gain = append(all.from, t.from...), append(all.gain, t.gain...)
-			all.shift, all.share = append(all.shift, t.shift...), append(all.share, t.share...)
+			in[i], all = tensor.Of(v.Type.Shape, numbers), append(all, r.trails[v]...)
 		}
 	}
 	return in, all
@@ -319,14 +310,13 @@ func (r *region) scaled(n *ir.Node) (bool, error) {
 			return false, err
 		}
 	}
-	was := r.trails[n.In[at]]
-	t := &trail{from: was.from, share: was.share}
-	for i := range was.from {
+	t := slices.Clone(r.trails[n.In[at]])
+	for i := range t {
 		gain, shift, ok := line(y, i)
 		if !ok {
 			return false, nil
 		}
-		t.gain, t.shift = append(t.gain, was.gain[i]*gain), append(t.shift, was.shift[i]*gain+shift)
+		t[i].gain, t[i].shift = t[i].gain*gain, float64(t[i].shift*gain)+shift
 	}
 	r.trails[n.Out[0]] = t
 	return true, nil

@@ -31,7 +31,7 @@ type probe struct {
 	in      []*tensor.Dense // constants
 	at      []int           // operands that are followed
 	channel [][]int         // of their elements, counted over all sources
-	trails  []*trail
+	trails  []trail
 	gain    []float64 // of every channel
 	bias    []float64 // of every result
 }
@@ -63,17 +63,17 @@ func (r *region) operand(p *probe, i int) bool {
 	if t == nil {
 		return false
 	}
-	of := make([]int, len(t.from))
-	for e, f := range t.from {
-		if f < 0 {
+	of := make([]int, len(t))
+	for e, m := range t {
+		if m.from < 0 {
 			return false
 		}
-		s := r.of(f)
-		c := s.first + s.channel(f)
+		s := r.of(m.from)
+		c := s.first + s.channel(m.from)
 		if of[e] = c; p.gain[c] == 0 {
-			p.gain[c] = t.gain[e]
+			p.gain[c] = m.gain
 		}
-		if !near(p.gain[c], t.gain[e]) {
+		if !near(p.gain[c], m.gain) {
 			return false
 		}
 	}
@@ -118,10 +118,7 @@ func (r *region) kept(n *ir.Node) (done bool, err error) {
 	if biased(n) {
 		p.in[2] = nil
 	}
-	count := len(p.bias)
-	t := &trail{from: filledInts(count, -1), gain: filled(count, 1), shift: make([]float64, count),
-		share: make([]float64, count)}
-	owner := filledInts(count, -1)
+	t, owner := filled(len(p.bias), mark{from: -1, gain: 1}), filled(len(p.bias), -1)
 	for draw := range 2 {
 		if !p.look(t, owner, uint64(draw)) {
 			return false, nil
@@ -132,14 +129,14 @@ func (r *region) kept(n *ir.Node) (done bool, err error) {
 	}
 	for e, c := range owner {
 		if c >= 0 {
-			t.from[e] = r.element(c)
+			t[e].from = r.element(c)
 		}
 	}
 	mul := evenWeights(n)
-	for e := range t.from {
+	for e := range t {
 		if len(mul) > 0 {
 			m := mul[e/tensor.Count(n.Out[0].Type.Shape[2:])%len(mul)]
-			t.gain[e], t.share[e] = t.gain[e]/m, t.share[e]*m
+			t[e].gain, t[e].share = t[e].gain/m, t[e].share*m
 		}
 	}
 	r.trails[n.Out[0]], r.kepts[n] = t, mul
@@ -179,7 +176,7 @@ func (r *region) element(channel int) int {
 // look notes for drawn numbers which channel every result is of, and what becomes of factors and
 // offsets; false where it is of several, where they become other things, or where another draw said
 // otherwise.
-func (p *probe) look(t *trail, owner []int, draw uint64) bool {
+func (p *probe) look(t trail, owner []int, draw uint64) bool {
 	r := rand.New(rand.NewPCG(draw, 1))
 	x := make([][]float64, len(p.at))
 	for k := range x {
@@ -243,9 +240,9 @@ func powerOf(y, x float64) int {
 
 // offsets notes what becomes of offsets, and of factors with them; false where that depends on the
 // numbers, of which one is what they give by themselves.
-func (p *probe) offsets(t *trail, owner []int, x [][]float64, one []float64, again bool) bool {
-	share := p.of(func(k, e, _ int) float64 { return x[k][e] + p.trails[k].share[e] })
-	whole := p.of(func(k, e, c int) float64 { return x[k][e]*p.gain[c] + p.trails[k].shift[e] })
+func (p *probe) offsets(t trail, owner []int, x [][]float64, one []float64, again bool) bool {
+	share := p.of(func(k, e, _ int) float64 { return x[k][e] + p.trails[k][e].share })
+	whole := p.of(func(k, e, c int) float64 { return x[k][e]*p.gain[c] + p.trails[k][e].shift })
 	for e, c := range owner {
 		gain, size := 1.0, max(math.Abs(whole[e]), 1e-30)
 		if c >= 0 {
@@ -259,10 +256,10 @@ func (p *probe) offsets(t *trail, owner []int, x [][]float64, one []float64, aga
 			shift = 0
 		}
 		shift += p.bias[e]
-		if again && (math.Abs(part-t.share[e]) > 1e-7 || math.Abs(shift-t.shift[e]) > 1e-7*max(size, math.Abs(shift))) {
+		if again && (math.Abs(part-t[e].share) > 1e-7 || math.Abs(shift-t[e].shift) > 1e-7*max(size, math.Abs(shift))) {
 			return false
 		}
-		t.gain[e], t.share[e], t.shift[e] = gain, part, shift
+		t[e].gain, t[e].share, t[e].shift = gain, part, shift
 	}
 	return true
 }

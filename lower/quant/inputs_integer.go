@@ -72,9 +72,9 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
 			continue
 		}
 		t, off := r.trails[cut.v], make([]float64, w.count)
-		for e, f := range t.from {
-			if f >= 0 {
-				off[w.channel(e)] = t.gain[e] * t.share[e] * delta[y.channel(f)]
+		for e, m := range t {
+			if m.from >= 0 {
+				off[w.channel(e)] = m.gain * m.share * delta[y.channel(m.from)]
 			}
 		}
 		add := make([]float64, w.outs)
@@ -92,7 +92,7 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
 func (c *calibrator) spellAffines() error {
 	for _, n := range c.affines() {
 		axis := ir.AttrsOf[op.AxisAttr](n).Axis
-		along := filledInts(n.In[0].Type.Rank()-axis, 1)
+		along := filled(n.In[0].Type.Rank()-axis, 1)
 		along[0] = n.In[0].Type.Shape[axis]
 		scale, offset := n.In[1], n.In[2]
 		m, err := c.g.InsertBefore(n, op.Mul, n.Name+".scaled", nil, 1, n.In[0],
@@ -107,14 +107,6 @@ func (c *calibrator) spellAffines() error {
 		n.Op, n.Attrs = op.Add, nil
 	}
 	return nil
-}
-
-func filledInts(n, x int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = x
-	}
-	return s
 }
 
 // borderAffine is the quantisation of the real end of a ChannelAffine written as a Mul and an Add, of

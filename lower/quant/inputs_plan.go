@@ -25,14 +25,15 @@ func (r *region) parts() []*component {
 	}
 	for _, c := range r.cuts {
 		var p *component
-		for _, f := range r.trails[c.v].from {
-			if f < 0 {
+		for _, m := range r.trails[c.v] {
+			if m.from < 0 {
 				continue
 			}
+			o := of[r.of(m.from)]
 			if p == nil {
-				p = of[r.of(f)]
+				p = o
 			}
-			if o := of[r.of(f)]; o != p {
+			if o != p {
 				p.sources, p.cuts = append(p.sources, o.sources...), append(p.cuts, o.cuts...)
 				for _, s := range o.sources {
 					of[s] = p
@@ -84,7 +85,7 @@ func (r *region) alongUnits(ranges map[*ir.Value][]extent) (differ bool) {
 		for _, a := range axesBySize(s.v.Type.Shape) {
 			t := &source{v: s.v, at: s.at, axis: a}
 			t.look(ranges[s.v])
-			t.gain = filled(len(t.lo), 1)
+			t.gain = filled(len(t.lo), 1.0)
 			if best == nil || t.octaves() < best.octaves()-1.5 {
 				best = t
 			}
@@ -156,15 +157,14 @@ func (s *source) look(ranges []extent) {
 // alike notes what a reader sees of the channels of s, seen those of which that is known; with free
 // of the elements that offsets do not reach. False where it sees another thing.
 func (r *region) alike(s *source, c cut, seen []bool, free bool) bool {
-	t, w := r.trails[c.v], r.weights(c)
-	owner := map[int]int{}
-	for e, f := range t.from {
-		if f < s.at || f >= s.at+s.v.Type.Elems() || (t.share[e] == 0) != free {
+	w, owner := r.weights(c), map[int]int{}
+	for e, m := range r.trails[c.v] {
+		if !s.has(m.from) || (m.share == 0) != free {
 			continue
 		}
-		ch := s.channel(f)
-		if s.note(ch, t, e, seen, free); t.gain[e] == 0 ||
-			!r.through && (!near(s.gain[ch], t.gain[e]) || !near(s.shift[ch], t.shift[e])) {
+		ch := s.channel(m.from)
+		if s.note(ch, m, seen, free); m.gain == 0 ||
+			!r.through && (!near(s.gain[ch], m.gain) || !near(s.shift[ch], m.shift)) {
 			return false
 		}
 		if w == nil {
@@ -183,13 +183,13 @@ func (r *region) alike(s *source, c cut, seen []bool, free bool) bool {
 }
 
 // note takes the first element that is seen of a channel for what the model makes of that.
-func (s *source) note(ch int, t *trail, e int, seen []bool, free bool) {
+func (s *source) note(ch int, m mark, seen []bool, free bool) {
 	if seen[ch] {
 		return
 	}
-	seen[ch], s.gain[ch], s.free[ch] = true, t.gain[e], free
+	seen[ch], s.gain[ch], s.free[ch] = true, m.gain, free
 	if !free {
-		s.shift[ch] = t.shift[e] / t.share[e]
+		s.shift[ch] = m.shift / m.share
 	}
 }
 
@@ -199,7 +199,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), mat
 // channels have the same range; nothing where a reader cannot take that.
 func (s *source) even() {
 	dim := len(s.gain)
-	s.sub, s.div = make([]float64, dim), filled(dim, 1)
+	s.sub, s.div = make([]float64, dim), filled(dim, 1.0)
 	if s.fixed && !slices.Contains(s.free, true) {
 		return
 	}
@@ -250,9 +250,9 @@ func (r *region) peaks(s *source, p *component) {
 		for o := range w.outs {
 			w.each(o, func(at, ch int) { read[ch] = max(read[ch], math.Abs(w.n.ConstIn(1).Float(at))) })
 		}
-		for e, f := range r.trails[c.v].from {
-			if f >= s.at && f < s.at+s.v.Type.Elems() {
-				s.peak[s.channel(f)] = max(s.peak[s.channel(f)], read[w.channel(e)])
+		for e, m := range r.trails[c.v] {
+			if s.has(m.from) {
+				s.peak[s.channel(m.from)] = max(s.peak[s.channel(m.from)], read[w.channel(e)])
 			}
 		}
 	}
@@ -329,33 +329,36 @@ func (r *region) loss(c cut) float64 {
 func (r *region) noise(c cut) map[int]channelNoise {
 	t, w := r.trails[c.v], r.weights(c)
 	var whole, after extent // with zero
-	for _, f := range t.from {
-		if f < 0 {
+	for _, m := range t {
+		if m.from < 0 {
 			continue
 		}
-		s := r.of(f)
-		ch := s.channel(f)
+		s := r.of(m.from)
+		ch := s.channel(m.from)
 		lo, hi := s.made(ch)
 		whole.lo, whole.hi = min(whole.lo, lo), max(whole.hi, hi)
 		a, b := (lo-s.sub[ch])/s.div[ch], (hi-s.sub[ch])/s.div[ch]
 		after.lo, after.hi = min(after.lo, a, b), max(after.hi, a, b)
 	}
 	noise := map[int]channelNoise{}
-	for e, f := range t.from {
+	for e, m := range t {
 		k := e
 		if w != nil {
 			k = w.channel(e)
 		}
-		if _, ok := noise[k]; ok || f < 0 {
+		if _, ok := noise[k]; ok || m.from < 0 {
 			continue
 		}
-		s := r.of(f)
-		ch := s.channel(f)
+		s := r.of(m.from)
+		ch := s.channel(m.from)
 		one, own := max(math.Abs(s.gain[ch])*s.wide, whole.hi-whole.lo), (after.hi-after.lo)*s.div[ch]
 		noise[k] = channelNoise{one * one, own * own}
 	}
 	return noise
 }
+
+// has reports an element of the source, counted over all sources.
+func (s *source) has(element int) bool { return element >= s.at && element < s.at+s.v.Type.Elems() }
 
 // channel is the index along the axis of an element, counted over all sources.
 func (s *source) channel(element int) int {

@@ -173,21 +173,21 @@ func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
 }
 
 // becomes says what elements were, of what they are now: so many times that, plus a rest.
-func (r *region) becomes(t *trail) (factors, rests []float64) {
-	factors, rests = slices.Clone(t.gain), slices.Clone(t.shift)
-	for e, f := range t.from {
-		if f < 0 {
+func (r *region) becomes(t trail) (factors, rests []float64) {
+	factors, rests = make([]float64, len(t)), make([]float64, len(t))
+	for e, m := range t {
+		if factors[e], rests[e] = m.gain, m.shift; m.from < 0 {
 			continue
 		}
-		s := r.of(f)
-		ch, ratio := s.channel(f), 1.0
-		if !near(t.gain[e], s.gain[ch]) {
-			ratio = t.gain[e] / s.gain[ch]
+		s := r.of(m.from)
+		ch, ratio := s.channel(m.from), 1.0
+		if !near(m.gain, s.gain[ch]) {
+			ratio = m.gain / s.gain[ch]
 		}
-		share := ratio * t.share[e]
+		share := ratio * m.share
 		factors[e], rests[e] = ratio*s.div[ch], share*s.sub[ch]
-		if !near(t.shift[e], share*s.shift[ch]) {
-			rests[e] += t.shift[e] - share*s.shift[ch]
+		if !near(m.shift, share*s.shift[ch]) {
+			rests[e] += m.shift - share*s.shift[ch]
 		}
 	}
 	return factors, rests

@@ -93,7 +93,7 @@ func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
 }
 
 func emptyRegion(g *ir.Graph, opt *Options) *region {
-	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{},
+	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]trail{},
 		clipped: map[*ir.Node]*ir.Node{}, kepts: map[*ir.Node][]float64{}}
 }
 
@@ -138,9 +138,8 @@ func (h *head) channel(e int) int {
 func (h *head) takes(axis int) bool {
 	h.axis = axis
 	h.pieces = map[*source]*piece{}
-	t := h.trails[h.v]
-	for e, f := range t.from {
-		s, c := h.of(f), h.channel(e)
+	for e, m := range h.trails[h.v] {
+		s, c := h.of(m.from), h.channel(e)
 		p := h.pieces[s]
 		if p == nil {
 			if s.v.Def == nil {
@@ -151,13 +150,13 @@ func (h *head) takes(axis int) bool {
 		}
 		k := c
 		if p.layer != nil {
-			k = (f - s.at) / p.inner % p.dim
+			k = (m.from - s.at) / p.inner % p.dim
 		}
 		if p.at[k] < 0 {
-			p.at[k], p.gain[k], p.shift[k] = c, t.gain[e], t.shift[e]
+			p.at[k], p.gain[k], p.shift[k] = c, m.gain, m.shift
 		}
-		if p.at[k] != c || !near(p.gain[k], t.gain[e]) || !near(p.shift[k], t.shift[e]) || t.gain[e] == 0 ||
-			t.gain[e] < 0 && (p.layer == nil || p.still) {
+		if p.at[k] != c || !near(p.gain[k], m.gain) || !near(p.shift[k], m.shift) || m.gain == 0 ||
+			m.gain < 0 && (p.layer == nil || p.still) {
 			return false
 		}
 	}
@@ -210,7 +209,7 @@ func (h *head) piece(s *source) *piece {
 			p.dim, p.inner = s.v.Type.Shape[axis], tensor.Count(s.v.Type.Shape[axis+1:])
 		}
 	}
-	p.at, p.gain, p.shift = filledInts(p.dim, -1), make([]float64, p.dim), make([]float64, p.dim)
+	p.at, p.gain, p.shift = filled(p.dim, -1), make([]float64, p.dim), make([]float64, p.dim)
 	return p
 }
 
@@ -334,11 +333,10 @@ func (h *head) given(peak, tiny float64) bool {
 
 // fixed are the pieces that are no layer's, with their ranges, and what brings these to one.
 func (h *head) fixed() (list []*piece) {
-	t, size := h.trails[h.v], map[*piece]int{}
-	for e, f := range t.from {
-		if p := h.pieces[h.of(f)]; p.layer == nil {
-			p.lo = min(p.lo, (h.lo[e]-t.shift[e])/t.gain[e])
-			p.hi = max(p.hi, (h.hi[e]-t.shift[e])/t.gain[e])
+	size := map[*piece]int{}
+	for e, m := range h.trails[h.v] {
+		if p := h.pieces[h.of(m.from)]; p.layer == nil {
+			p.lo, p.hi = min(p.lo, (h.lo[e]-m.shift)/m.gain), max(p.hi, (h.hi[e]-m.shift)/m.gain)
 			size[p]++
 		}
 	}
@@ -377,7 +375,7 @@ func (h *head) rewrite() (err error) {
 		if p.layer == nil {
 			continue
 		}
-		mul, add := filled(p.dim, 1), make([]float64, p.dim)
+		mul, add := filled(p.dim, 1.0), make([]float64, p.dim)
 		for k, c := range p.at {
 			if c >= 0 {
 				mul[k], add[k] = p.gain[k]/h.scale[c], (p.shift[k]-h.offset[c])/h.scale[c]
@@ -396,7 +394,7 @@ func (h *head) rewrite() (err error) {
 func (r *region) rescale(p *piece, mul, add []float64) {
 	n := p.layer
 	if mul == nil {
-		mul = filled(p.dim, 1)
+		mul = filled(p.dim, 1.0)
 	} else {
 		w, axis := n.ConstIn(1), weightAxis(n)
 		d, inner := tensor.New(tensor.F32, w.Shape), tensor.Count(w.Shape[axis+1:])
