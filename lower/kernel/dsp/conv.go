@@ -14,7 +14,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// convolution is a Conv node in the terms of the kernels.
+// convolution is a layer of products with constant weights in the terms of the kernels.
 type convolution struct {
 	*quantised.Convolution
 	l     layer
@@ -49,7 +49,7 @@ func (c *convolution) order(f form) []int {
 	return o
 }
 
-// provenConv are the channels of a convolution.
+// provenConv are the channels of a layer.
 var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	c, why := convOf.Of(n)
 	if why != "" {
@@ -208,23 +208,10 @@ func rowsCall(l *layer, w *proven, count int, order []int, table []byte) (low *c
 // fullyConnected takes layers with several rows through the 1x1 kernel.
 var fullyConnected = &kernel.Kernel{
 	Name: "nncc_dsp_fully_connected_s8", Library: Library, Doc: "int8 fully connected layer, packed weights",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
-			quantised.Products.Must(n).Rows, nil)
-	},
-	Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), exact(provenProduct)),
+	Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
+	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
+	Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), exact(provenConv)),
 }
-
-// provenProduct are the channels of a fully connected layer.
-var provenProduct = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
-	l, why := quantised.ProductLayers.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	f := formFor(n, len(l.Rows))
-	return (&layer{*l}).prove(n.Options, 1, f.order(0, len(l.Rows[0])), f)
-})
 
 const (
 	mostGroupScratch = 4096 // for the inputs of two pixels

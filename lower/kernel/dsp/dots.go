@@ -263,53 +263,42 @@ func (d *dots) lowerWindows(low *call.Lowered, rows *call.Struct) *call.Lowered 
 		i8In(0), packed(d.words), i8Out(0), call.Scratch{CType: "int8_t"}}})
 }
 
-// convDots and productDots are the layers of convolutions and of products.
-var (
-	convDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
-		c, why := convOf.Of(n)
-		if why != "" {
+// dotsFact are those of a layer.
+var dotsFact = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
+	c, why := convOf.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	at, why := c.grid()
+	var windows *convolution
+	if why != "" {
+		if at, why = c.windowGrid(n); why != "" {
 			return nil, why
 		}
-		at, why := c.grid()
-		var windows *convolution
-		if why != "" {
-			if at, why = c.windowGrid(n); why != "" {
-				return nil, why
-			}
-			windows = c
-		}
-		_, packed := provenConv.Of(n)
-		return dotsOf(n, &c.l, at, windows, packed == "")
-	})
-	productDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
-		l, why := quantised.ProductLayers.Of(n)
-		if why != "" {
-			return nil, why
-		}
-		_, packed := provenProduct.Of(n)
-		return dotsOf(n, &layer{*l}, matrix(quantised.Products.Must(n).Rows), nil, packed == "")
-	})
-)
+		windows = c
+	}
+	_, packed := provenConv.Of(n)
+	return dotsOf(n, &c.l, at, windows, packed == "")
+})
 
 var (
 	convolveDots = &kernel.Kernel{
 		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 convolution with few channels or any scale",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
-		Was:   "DSP-DOTS", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil), dotRule(convDots)),
+		Lower: func(n *kernel.Node) *call.Lowered { return dotsFact.Must(n).lower(n, nil) },
+		Was:   "DSP-DOTS", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil), dotRule),
 	}
 	fullyConnectedDots = &kernel.Kernel{
 		Name: "nncc_dsp_fully_connected_dots_s8", Library: Library,
 		Doc:   "int8 fully connected layer with few outputs or any scale",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
-		Lower: func(n *kernel.Node) *call.Lowered { return productDots.Must(n).lower(n, nil) },
-		Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), dotRule(productDots)),
+		Lower: func(n *kernel.Node) *call.Lowered { return dotsFact.Must(n).lower(n, nil) },
+		Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), dotRule),
 	}
 )
 
-func dotRule(of *kernel.Fact[*dots]) kernel.Rule {
-	return cond.Proof("FEW-CHANNELS", "a matrix by few channels, or by those that are not packed by fours", of.Why)
-}
+var dotRule = cond.Proof("FEW-CHANNELS", "a matrix by few channels, or by those that are not packed by fours",
+	dotsFact.Why)
 
 // dots16 is a matrix of int16 times weights, channel by channel: what goes four rows at a time
 // is half empty with one channel, and one row by four channels with fewer, or with some that are left. Prices decide
@@ -346,46 +335,35 @@ func (d *dots16) lower(*kernel.Node) *call.Lowered {
 		&call.Struct{Type: "nncc_plain_dots16_params", Fields: f}, i8In(0), packed(words), i8Out(0)}})
 }
 
-// convDots16 and productDots16 are the layers of convolutions and of products.
-var (
-	convDots16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
-		c, why := quantised.ConvOf16.Of(n)
-		if why != "" {
-			return nil, kernel.Unread
-		}
-		conv := &convolution{Convolution: c, l: layer{c.Layer}}
-		at, why := conv.grid()
-		if why != "" {
-			return nil, why
-		}
-		return dots16Of(n, &conv.l, at)
-	})
-	productDots16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
-		l, why := quantised.ProductLayers16.Of(n)
-		if why != "" {
-			return nil, kernel.Unread
-		}
-		return dots16Of(n, &layer{*l}, matrix(quantised.Products16.Must(n).Rows))
-	})
-)
+// dotsFact16 are those of a layer.
+var dotsFact16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
+	c, why := quantised.ConvOf16.Of(n)
+	if why != "" {
+		return nil, kernel.Unread
+	}
+	conv := &convolution{Convolution: c, l: layer{c.Layer}}
+	at, why := conv.grid()
+	if why != "" {
+		return nil, why
+	}
+	return dots16Of(n, &conv.l, at)
+})
 
 // few16 is what both rows want.
-const few16 = "a matrix by few channels"
+var few16 = dotsFact16.Exists("FEW-CHANNELS", "a matrix by few channels")
 
 var (
 	convolveDots16 = &kernel.Kernel{
 		Name: "nncc_plain_dots_s16", Library: Library, Doc: "int16 1x1 convolution with one channel, or of few rows",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered { return convDots16.Must(n).lower(n) },
-		Was:   "DSP-DOTS16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
-			convDots16.Exists("FEW-CHANNELS", few16)),
+		Lower: func(n *kernel.Node) *call.Lowered { return dotsFact16.Must(n).lower(n) },
+		Was:   "DSP-DOTS16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16), few16),
 	}
 	fullyConnectedDots16 = &kernel.Kernel{
 		Name: "nncc_plain_fully_connected_dots_s16", Library: Library,
 		Doc:   "int16 fully connected layer with few outputs",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
-		Lower: func(n *kernel.Node) *call.Lowered { return productDots16.Must(n).lower(n) },
-		Was:   "DSP-FCDOTS16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(),
-			productDots16.Exists("FEW-CHANNELS", few16)),
+		Lower: func(n *kernel.Node) *call.Lowered { return dotsFact16.Must(n).lower(n) },
+		Was:   "DSP-FCDOTS16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(), few16),
 	}
 )

@@ -97,7 +97,7 @@ var mapped = &kernel.Kernel{
 func lowerMapped(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
 	var l *call.Lowered
-	if d, why := convDots.Of(c.Main); why == "" {
+	if d, why := dotsFact.Of(c.Main); why == "" {
 		l = d.lower(c.Main, c.Table)
 	} else {
 		l = lowerConv(c.Main, c.Table)

@@ -55,14 +55,13 @@ var conv16 = &kernel.Kernel{
 var fullyConnected16 = &kernel.Kernel{
 	Name: "nncc_dsp_fully_connected_s16", Library: Library,
 	Doc: "int16 fully connected layer, packed int8 weights",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerRows16(n, &layer{*quantised.ProductLayers16.Must(n)}, matrix(quantised.Products16.Must(n).Rows))
-	},
-	Was: "DSP-FC16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(),
-		quantised.ProductLayers16.Rule("RIGHT-SHIFT", "sums are requantised by a shift to the right",
-			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(1) })),
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerConv16,
+	Was: "DSP-FC16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(), rightShift16),
 }
+
+// rightShift16 is the condition of kernels without a rounding product.
+var rightShift16 = quantised.ConvOf16.Rule("RIGHT-SHIFT", "sums are requantised by a shift to the right",
+	func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) })
 
 // words16 packs channels by four at a time, or by two, of which a single one has two pairs of inputs in the place of
 // two channels; a rest in front. Each: start values, for every two inputs of the order words of two channels' weights,
@@ -284,9 +283,7 @@ var depthwise16 = &kernel.Kernel{
 	Doc: "int16 depthwise convolution with any window and a channel multiplier, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
 	Was: "DSP-DW16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
-		quantised.DepthwiseRule(true),
-		quantised.ConvOf16.Rule("RIGHT-SHIFT", "sums are requantised by a shift to the right",
-			func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) }),
+		quantised.DepthwiseRule(true), rightShift16,
 		quantised.ConvOf16.Rule("OUTPUTS", "at least 4 outputs, or no padding, or the DSP extension",
 			func(n *kernel.Node, c *quantised.Convolution) string {
 				if !hasFours(c) && c.Padded() && !n.Core.DSP {

@@ -21,20 +21,18 @@ const octet = 8
 var octets = &kernel.Kernel{
 	Name: "nncc_dsp_fully_connected_octets_s8", Library: Library,
 	Doc: "int8 fully connected layer of one row, eight outputs at a time", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerOctets(&layer{*quantised.ProductLayers.Must(n)}, provenOctets.Must(n))
-	},
+	Lower: func(n *kernel.Node) *call.Lowered { return lowerOctets(&convOf.Must(n).l, provenOctets.Must(n)) },
 	Rules: kernel.All(cond.DSP, quantised.ProductRules(quantised.Everywhere), exact(provenOctets)),
 }
 
 // provenOctets are the channels of a layer by eights, the first two of which overlap where
 // the last one would not be whole.
 var provenOctets = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
-	l, why := quantised.ProductLayers.Of(n)
+	c, why := convOf.Of(n)
 	if why != "" {
 		return nil, why
 	}
-	rows, channels := quantised.Products.Must(n).Rows, len(l.Rows)
+	rows, channels := c.G.N, len(c.l.Rows)
 	if rows != 1 || channels < octet || formFor(n, channels) != narrow {
 		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,
 			channels, n.In[1].Type.DType, octet)
@@ -43,7 +41,7 @@ var provenOctets = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	for first := 0; first < channels; {
 		g := make([]scaled, octet)
 		for i := range g {
-			if g[i], why = (&layer{*l}).channel(first+i, l.Params.ActMin); why != "" {
+			if g[i], why = c.l.channel(first+i, c.l.Params.ActMin); why != "" {
 				return nil, why
 			}
 			if i%2 == 1 && !share(&g[i-1], &g[i]) {

@@ -43,14 +43,10 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 
 var fullyConnected16 = &kernel.Kernel{
 	Name: "nncc_helium_matmul_1row_s16", Library: Library,
-	Doc: "int16 fully connected layer, per tensor or per channel, packed int8 weights",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerProduct(quantised.Products16.Must(n), layerOf(n, *quantised.ProductLayers16.Must(n), 1), n.Generic)
-	},
-	Was: "HELIUM-FC16", Rules: kernel.All(cond.Helium, quantised.ProductRules16(),
-		quantised.ProductLayers16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
-			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(0) })),
+	Doc:   "int16 fully connected layer, per tensor or per channel, packed int8 weights",
+	Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
+	Lower: func(n *kernel.Node) *call.Lowered { return convOf16.Must(n).lowerProduct(n.Generic) },
+	Was:   "HELIUM-FC16", Rules: kernel.All(cond.Helium, quantised.ProductRules16(), shiftsRule16),
 }
 
 var depthwise16 = &kernel.Kernel{

@@ -86,7 +86,7 @@ func ConvRules16[T any](sums *kernel.Fact[T]) kernel.Rules {
 }
 
 // ProductRules16 are those on a fully connected layer.
-func ProductRules16() kernel.Rules { return rules16(Product16, ProductLayers16) }
+func ProductRules16() kernel.Rules { return rules16(Product16, ConvOf16) }
 
 func rules16[T any](params kernel.Rule, sums *kernel.Fact[T]) kernel.Rules {
 	return kernel.Rules{Int16(0), int8Weights("the weights %s are computed at run time, want a constant", nil), params,

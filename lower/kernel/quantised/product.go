@@ -79,27 +79,3 @@ func ProductRules(packed Packed) kernel.Rules {
 		}),
 	}
 }
-
-// ProductLayers and ProductLayers16 are the layers of products whose weights are symmetric, on int16 those whose sums
-// stay in 32 bits.
-var (
-	ProductLayers   = layerFact(Products, false)
-	ProductLayers16 = layerFact(Products16, true)
-)
-
-func layerFact(products *kernel.Fact[*Product], wide bool) *kernel.Fact[*Layer] {
-	return kernel.NewFact(func(n *kernel.Node) (*Layer, string) {
-		f, why := products.Of(n)
-		if why != "" || !KnownWeights(n.Node) {
-			return nil, kernel.Unread
-		}
-		if !f.Params.Symmetric() {
-			return nil, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -f.Params.FilterOff[0])
-		}
-		l := LayerOf(n, f.Weights(n), f.Cols, f.Params)
-		if wide {
-			why = l.wide(n)
-		}
-		return &l, why
-	})
-}

@@ -95,28 +95,52 @@ type Convolution struct {
 }
 
 // ConvOf and ConvOf16 are the convolution of a Conv node on int8, and on int16, if the sums of every channel stay in
-// 32 bits.
+// 32 bits. A Gemm or MatMul with symmetric weights is one, too: each row is an image, which is one window.
 var (
-	ConvOf   = convFact(ConvParams, false)
-	ConvOf16 = convFact(Conv16Params, true)
+	ConvOf   = convFact(ConvParams, Products, false)
+	ConvOf16 = convFact(Conv16Params, Products16, true)
 )
 
-func convFact(params *kernel.Fact[*op.MACParams], wide bool) *kernel.Fact[*Convolution] {
-	return kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
-		p, why := params.Of(n)
-		if why != "" || !KnownWeights(n.Node) {
-			return nil, kernel.Unread
+func convFact(params *kernel.Fact[*op.MACParams], products *kernel.Fact[*Product],
+	wide bool) *kernel.Fact[*Convolution] {
+	return kernel.NewFact(func(n *kernel.Node) (c *Convolution, why string) {
+		if n.Op == op.Gemm || n.Op == op.MatMul {
+			c, why = productConv(n, products)
+		} else {
+			c, why = convolution(n, params)
 		}
-		g, why := kernel.Conv.Of(n)
-		if why != "" {
-			return nil, why
-		}
-		c := &Convolution{g, param.ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)}
-		if wide {
+		if why == "" && wide {
 			why = c.wide(n)
 		}
 		return c, why
 	})
+}
+
+func convolution(n *kernel.Node, params *kernel.Fact[*op.MACParams]) (*Convolution, string) {
+	p, why := params.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.Conv.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	weights := n.In[1].Const.Transpose(WeightPerm(len(g.In)))
+	return &Convolution{g, param.ConvWindow(g), LayerOf(n, weights, g.COut, p)}, ""
+}
+
+func productConv(n *kernel.Node, products *kernel.Fact[*Product]) (*Convolution, string) {
+	f, why := products.Of(n)
+	switch {
+	case why != "" || !KnownWeights(n.Node):
+		return nil, kernel.Unread
+	case !f.Params.Symmetric():
+		return nil, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -f.Params.FilterOff[0])
+	}
+	one := []int{1}
+	g := &op.ConvGeom{N: f.Rows, CIn: f.Depth, COut: f.Cols, Group: 1, In: one, Out: one, Kernel: one, Strides: one,
+		Dilations: one, PadBegin: []int{0}, PadEnd: []int{0}}
+	return &Convolution{g, param.Line(1), LayerOf(n, f.Weights(n), f.Cols, f.Params)}, ""
 }
 
 // Depth is the number of input channels that an output channel reads.
