@@ -117,6 +117,12 @@ func (a complex32) by(f float32) complex32    { return complex32{float32(a.re * 
 func (a complex32) half() complex32           { return a.by(0.5) }
 func (a complex32) turn(by int) complex32     { return a.by(turns[by]) }
 
+func (a complex32) conj() complex32 { return complex32{a.re, -a.im} }
+
+func (a complex32) ends() (sum, difference complex32) {
+	return complex32{re: a.re + a.im}, complex32{re: a.re - a.im}
+}
+
 // mul is the product with a twiddle factor, four products, each rounded.
 func (a complex32) mul(w complex32) complex32 {
 	return complex32{float32(a.re*w.re) - float32(a.im*w.im), float32(a.re*w.im) + float32(a.im*w.re)}
@@ -134,6 +140,9 @@ type complexNumber[C any] interface {
 	up(b C) C   // a + i*b
 	turn(by int) C
 	half() C
+	conj() C
+	// ends are re + im and re - im.
+	ends() (C, C)
 }
 
 // Numbers of turns.
@@ -197,56 +206,50 @@ func transform[C complexNumber[C]](t *FFT, x []C, mul func(a C, factor int) C) [
 	return x
 }
 
-func (t *FFT) complex(x []complex32) []complex32 {
-	return transform(t, x, func(a complex32, i int) complex32 {
-		return a.mul(complex32{t.Twiddle[i], t.Twiddle[i+1]})
-	})
+// spectrum are the first bins numbers, at most N, of the transform of N real numbers, which are x, or pairs of them.
+// What mul gives is the product with a factor, counted in numbers of Twiddle; of pairs the first number and the one in
+// the middle become outer, the other ones inner.
+func spectrum[C complexNumber[C]](t *FFT, x []C, bins int, mul func(a C, factor int) C, outer, inner func(C) C) []C {
+	z := transform(t, x, mul)
+	out := z
+	if m := t.M; m != t.N {
+		out = make([]C, m+1)
+		out[0], out[m] = outer(z[0]).ends()
+		for k := 1; 2*k < m; k++ {
+			e, o := z[k].add(z[m-k].conj()), mul(z[k].sub(z[m-k].conj()), len(t.Twiddle)-2*((m-1)/2)+2*k-2)
+			out[k], out[m-k] = inner(e.add(o)), inner(e.sub(o).conj())
+		}
+		if m%2 == 0 {
+			out[m/2] = outer(z[m/2]).conj()
+		}
+	}
+	y := make([]C, bins)
+	for k := range y {
+		if y[k] = out[min(k, t.N-k)]; 2*k > t.N {
+			y[k] = y[k].conj()
+		}
+	}
+	return y
 }
 
 // Real transforms n real numbers, which are halves of the samples, into bins complex
 // ones (real, imaginary part): bins is at most N.
 func (t *FFT) Real(half []float32, bins int) []float32 {
 	z := make([]complex32, t.M)
-	out := make([]complex32, max(bins, t.N/2+1))
-	if t.M == t.N {
-		for i, h := range half {
-			z[i].re = h + h
-		}
-		copy(out, t.complex(z)[:t.N/2+1])
-	} else {
-		for i := range z {
+	for i := range z {
+		if t.M == t.N {
+			z[i].re = half[i] + half[i]
+		} else {
 			z[i] = complex32{half[2*i], half[2*i+1]}
 		}
-		t.split(t.complex(z), out)
 	}
+	mul := func(a complex32, i int) complex32 { return a.mul(complex32{t.Twiddle[i], t.Twiddle[i+1]}) }
+	twice := func(a complex32) complex32 { return a.add(a) }
 	y := make([]float32, 0, 2*bins)
-	for k := range bins {
-		c := out[min(k, t.N-k)]
-		if 2*k > t.N {
-			c.im = -c.im
-		}
+	for _, c := range spectrum(t, z, bins, mul, twice, func(a complex32) complex32 { return a }) {
 		y = append(y, c.re, c.im)
 	}
 	return y
-}
-
-// split turns the transform of pairs of halved samples into that of the samples,
-// bins 0 to M.
-func (t *FFT) split(z, out []complex32) {
-	m := t.M
-	w := t.Twiddle[len(t.Twiddle)-2*((m-1)/2):]
-	even, odd := z[0].re+z[0].re, z[0].im+z[0].im
-	out[0], out[m] = complex32{re: even + odd}, complex32{re: even - odd}
-	for k := 1; 2*k < m; k++ {
-		a, b := z[k], z[m-k]
-		e := complex32{a.re + b.re, a.im - b.im}
-		o := complex32{a.re - b.re, a.im + b.im}.mul(complex32{w[2*k-2], w[2*k-1]})
-		out[k] = e.add(o)
-		out[m-k] = complex32{e.re - o.re, -(e.im - o.im)}
-	}
-	if m%2 == 0 {
-		out[m/2] = complex32{z[m/2].re + z[m/2].re, -(z[m/2].im + z[m/2].im)}
-	}
 }
 
 // Power is the square of the magnitude of every number of a spectrum.
@@ -343,6 +346,11 @@ type complexInt struct{ re, im int32 }
 
 func (a complexInt) add(b complexInt) complexInt { return complexInt{a.re + b.re, a.im + b.im} }
 func (a complexInt) sub(b complexInt) complexInt { return complexInt{a.re - b.re, a.im - b.im} }
+func (a complexInt) conj() complexInt            { return complexInt{a.re, -a.im} }
+
+func (a complexInt) ends() (sum, difference complexInt) {
+	return complexInt{re: a.re + a.im}, complexInt{re: a.re - a.im}
+}
 
 // half is the half, rounded half up.
 func (a complexInt) half() complexInt {
@@ -369,10 +377,6 @@ func roundQ15(v int64) int32 { return int32((v + 1<<14) >> 15) }
 func (a complexInt) down(b complexInt) complexInt { return complexInt{a.re + b.im, a.im - b.re} }
 func (a complexInt) up(b complexInt) complexInt   { return complexInt{a.re - b.im, a.im + b.re} }
 
-func (t *FixedFFT) complex(x []complexInt) []complexInt {
-	return transform(t.FFT, x, func(a complexInt, i int) complexInt { return a.mul(t.Factors[i], t.Factors[i+1]) })
-}
-
 // Real transforms n integers, 0 outside of the window, which begins at lead, into bins
 // complex numbers, at most n: real and imaginary part, in units of Unit.
 func (t *FixedFFT) Real(samples func(j int) int, lead, bins int) []int32 {
@@ -388,39 +392,12 @@ func (t *FixedFFT) Real(samples func(j int) int, lead, bins int) []int32 {
 			z[i/2].im = v
 		}
 	}
-	z = t.complex(z)
-	out := z
-	if t.M != t.N {
-		out = make([]complexInt, t.M+1)
-		t.split(z, out)
-	}
+	mul := func(a complexInt, i int) complexInt { return a.mul(t.Factors[i], t.Factors[i+1]) }
 	y := make([]int32, 0, 2*bins)
-	for k := range bins {
-		c := out[min(k, t.N-k)]
-		if 2*k > t.N {
-			c.im = -c.im
-		}
+	for _, c := range spectrum(t.FFT, z, bins, mul, func(a complexInt) complexInt { return a }, complexInt.half) {
 		y = append(y, c.re, c.im)
 	}
 	return y
-}
-
-// split turns the transform of pairs of samples into that of the samples, bins 0 to M.
-func (t *FixedFFT) split(z, out []complexInt) {
-	m := t.M
-	w := t.Factors[len(t.Factors)-2*((m-1)/2):]
-	out[0], out[m] = complexInt{re: z[0].re + z[0].im}, complexInt{re: z[0].re - z[0].im}
-	for k := 1; 2*k < m; k++ {
-		a, b := z[k], z[m-k]
-		e := complexInt{a.re + b.re, a.im - b.im}
-		o := complexInt{a.re - b.re, a.im + b.im}.mul(w[2*k-2], w[2*k-1])
-		out[k] = e.add(o).half()
-		mirrored := e.sub(o)
-		out[m-k] = complexInt{mirrored.re, -mirrored.im}.half()
-	}
-	if m%2 == 0 {
-		out[m/2] = complexInt{z[m/2].re, -z[m/2].im}
-	}
 }
 
 // Numbers are the numbers of a spectrum as float32.
