@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -88,44 +89,24 @@ var convTransposeRow = &kernel.Kernel{
 		}),
 }
 
-func pair(s []int, v int) (h, w int) {
-	if len(s) == 1 {
-		return v, s[0]
-	}
-	return s[0], s[1]
-}
-
-// plane is a window in two dimensions that slides over an input.
-type plane struct{ ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int }
-
-// planeOf takes what has one dimension as a row.
-func planeOf(in, out, kernel, strides, dilations, pad []int) (w plane) {
-	w.ih, w.iw = pair(in, 1)
-	w.oh, w.ow = pair(out, 1)
-	w.kh, w.kw = pair(kernel, 1)
-	w.sh, w.sw = pair(strides, 1)
-	w.dh, w.dw = pair(dilations, 1)
-	w.ph, w.pw = pair(pad, 0)
-	return w
-}
-
-// fields are sizes and dilations.
-func (w *plane) fields() []call.Field {
-	return fields("in_h", w.ih, "in_w", w.iw, "out_h", w.oh, "out_w", w.ow, "kernel_h", w.kh, "kernel_w", w.kw,
-		"dilation_h", w.dh, "dilation_w", w.dw)
+// windowFields are sizes and dilations.
+func windowFields(w param.Window) []call.Field {
+	return fields("in_h", w.In.H, "in_w", w.In.W, "out_h", w.Out.H, "out_w", w.Out.W, "kernel_h", w.Kernel.H,
+		"kernel_w", w.Kernel.W, "dilation_h", w.Dilation.H, "dilation_w", w.Dilation.W)
 }
 
 // convFields are the geometry of a convolution. In a transposed one output o reads
 // spread position o + tap*dilation - (dilation*(kernel-1) - pad).
 func convFields(g *op.ConvGeom) []call.Field {
-	w := planeOf(g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
-	f := append(w.fields(), fields("batch", g.N, "in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+	w := param.ConvWindow(g)
+	f := append(windowFields(w), fields("batch", g.N, "in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 	if !g.Transposed {
-		return append(f, fields("stride_h", w.sh, "stride_w", w.sw, "pad_top", w.ph, "pad_left", w.pw, "spread_h", 1,
-			"spread_w", 1)...)
+		return append(f, fields("stride_h", w.Stride.H, "stride_w", w.Stride.W, "pad_top", w.Pad.H, "pad_left", w.Pad.W,
+			"spread_h", 1, "spread_w", 1)...)
 	}
-	return append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", w.dh*(w.kh-1)-w.ph, "pad_left",
-		w.dw*(w.kw-1)-w.pw, "spread_h", w.sh, "spread_w", w.sw, "transposed", 1)...)
+	span := w.Span()
+	return append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", span.H-1-w.Pad.H, "pad_left", span.W-1-w.Pad.W,
+		"spread_h", w.Stride.H, "spread_w", w.Stride.W, "transposed", 1)...)
 }
 
 func lowerConvTranspose(n *kernel.Node) *call.Lowered {

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // bf16Type stands for bfloat16 among the C types of arguments; no C compiler
@@ -153,10 +154,10 @@ func tapsFirst(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
 
 func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 	g := kernel.Known(op.PoolGeometry(n))
-	w := planeOf(g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
-	f := append(boundFields(n), w.fields()...)
-	f = append(f, fields("batch", g.N, "in_c", g.C, "stride_h", w.sh, "stride_w", w.sw, "pad_top", w.ph, "pad_left",
-		w.pw)...)
+	w := param.PoolWindow(g)
+	f := append(boundFields(n), windowFields(w)...)
+	f = append(f, fields("batch", g.N, "in_c", g.C, "stride_h", w.Stride.H, "stride_w", w.Stride.W, "pad_top", w.Pad.H,
+		"pad_left", w.Pad.W)...)
 	return command(&call.Lowered{}, "mla_max_pool2d_bf16", f, bf16In(0), bf16Out)
 }
 
