@@ -118,7 +118,7 @@ func madeBefore(v *ir.Value, made map[*ir.Node]bool, kept map[int]bool) bool {
 // but one that is excepted, are quantised.
 func (r *region) ofIntegers(n *ir.Node, made map[*ir.Node]bool, except *ir.Value, most int) (db float64, err error) {
 	defer fail.Catch(&err)
-	ranges := map[*ir.Value]*extent{}
+	ranges := map[*ir.Value]interval{}
 	result := func(in Sample, each func(v *ir.Value, d *tensor.Dense) *tensor.Dense) []float64 {
 		values := map[*ir.Value]*tensor.Dense{}
 		for i, v := range r.g.In {
@@ -136,19 +136,18 @@ func (r *region) ofIntegers(n *ir.Node, made map[*ir.Node]bool, except *ir.Value
 	}
 	note := func(v *ir.Value, d *tensor.Dense) *tensor.Dense {
 		if v != except && v != n.Out[0] && d.DType == tensor.F32 && !evened(v) {
-			e := ranges[v]
-			if e == nil {
-				e = &extent{math.Inf(1), math.Inf(-1)}
-				ranges[v] = e
+			e, ok := ranges[v]
+			if !ok {
+				e = nothing
 			}
 			one := rangeOf(tensor.As[float32](d))
-			e.lo, e.hi = min(e.lo, one.lo), max(e.hi, one.hi)
+			ranges[v] = e.union(interval{one.lo, one.hi})
 		}
 		return d
 	}
 	coarse := func(v *ir.Value, d *tensor.Dense) *tensor.Dense {
-		e := ranges[v]
-		if e == nil {
+		e, ok := ranges[v]
+		if !ok {
 			return d
 		}
 		t := v.Type.WithQuant(tensor.I8, affineOf(e.lo, e.hi).quant())

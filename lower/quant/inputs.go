@@ -43,12 +43,12 @@ type source struct {
 	first int // number of its first channel, where axes are known
 	// by index along the axis: what is made of it, its range, and what becomes of that: divided
 	// by div, after sub was taken away
-	gain, shift, lo, hi []float64
-	sub, div            []float64
-	wide                float64   // the range of all channels together, with zero
-	peak                []float64 // the largest weight that reads a channel
-	fixed, padded       bool      // a reader takes no factor, or no shift
-	free                []bool    // no reader sees what is taken away from a channel
+	gain, shift, sub, div []float64
+	ranges                []interval
+	wide                  float64   // the range of all channels together, with zero
+	peak                  []float64 // the largest weight that reads a channel
+	fixed, padded         bool      // a reader takes no factor, or no shift
+	free                  []bool    // no reader sees what is taken away from a channel
 }
 
 // cut is where a region ends: at operand i of n, or at an output (n is nil).
@@ -85,7 +85,7 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 		return nil
 	}
 	fail.Check(checkSamples(g.In, opt.Samples))
-	var ranges map[*ir.Value][]extent
+	var ranges map[*ir.Value][]interval
 	for _, through := range []bool{true, false} {
 		r := newRegion(g, &opt)
 		if ranges == nil {
@@ -101,7 +101,7 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 }
 
 // scale follows the elements of the sources, and rewrites what loses.
-func (r *region) scale(ranges map[*ir.Value][]extent) error {
+func (r *region) scale(ranges map[*ir.Value][]interval) error {
 	if err := r.trace(); err != nil {
 		return err
 	}
@@ -357,16 +357,10 @@ func line(y [][]float64, i int) (gain, shift float64, ok bool) {
 	return gain, shift, true
 }
 
-// extent is the range of an element over the samples.
-type extent struct{ lo, hi float64 }
-
 // ranges are those of the elements of all sources.
-func (r *region) ranges() (map[*ir.Value][]extent, error) {
-	all := make([]extent, r.total)
-	for i := range all {
-		all[i] = extent{math.Inf(1), math.Inf(-1)}
-	}
-	out := map[*ir.Value][]extent{}
+func (r *region) ranges() (map[*ir.Value][]interval, error) {
+	all := filled(r.total, nothing)
+	out := map[*ir.Value][]interval{}
 	for _, s := range r.sources {
 		out[s.v] = all[s.at:][:s.v.Type.Elems()]
 	}
@@ -377,8 +371,7 @@ func (r *region) ranges() (map[*ir.Value][]extent, error) {
 		}
 		for i, x := range tensor.As[float32](d) {
 			if x-x == 0 { // NaN may stand for what is missing
-				e := &all[s.at+i]
-				e.lo, e.hi = min(e.lo, float64(x)), max(e.hi, float64(x))
+				all[s.at+i] = all[s.at+i].with(float64(x))
 			}
 		}
 	}
@@ -397,7 +390,7 @@ func (r *region) ranges() (map[*ir.Value][]extent, error) {
 	}
 	for i, e := range all {
 		if e.lo > e.hi {
-			all[i] = extent{}
+			all[i] = interval{}
 		}
 	}
 	return out, nil

@@ -55,7 +55,7 @@ func (r *region) parts() []*component {
 
 // plan finds the axis of every source of a component, along which its channels lie; false where
 // there is none.
-func (r *region) plan(p *component, ranges map[*ir.Value][]extent) bool {
+func (r *region) plan(p *component, ranges map[*ir.Value][]interval) bool {
 	for _, s := range p.sources {
 		var best *source
 		axes := axesBySize(s.v.Type.Shape)
@@ -77,25 +77,25 @@ func (r *region) plan(p *component, ranges map[*ir.Value][]extent) bool {
 }
 
 // alongUnits gives every source the axis along which its ranges differ most; false where they are alike.
-func (r *region) alongUnits(ranges map[*ir.Value][]extent) (differ bool) {
+func (r *region) alongUnits(ranges map[*ir.Value][]interval) (differ bool) {
 	r.through = true
-	all := extent{}
+	all := interval{}
 	for _, s := range r.sources {
 		var best *source
 		for _, a := range axesBySize(s.v.Type.Shape) {
 			t := &source{v: s.v, at: s.at, axis: a}
 			t.look(ranges[s.v])
-			t.gain = filled(len(t.lo), 1.0)
+			t.gain = filled(len(t.ranges), 1.0)
 			if best == nil || t.octaves() < best.octaves()-1.5 {
 				best = t
 			}
 		}
-		s.axis, s.lo, s.hi = best.axis, best.lo, best.hi
-		all.lo, all.hi = min(all.lo, slices.Min(s.lo)), max(all.hi, slices.Max(s.hi))
+		s.axis, s.ranges = best.axis, best.ranges
+		all = all.union(s.ranges...)
 	}
 	for _, s := range r.sources {
-		for c := range s.lo {
-			differ = differ || s.hi[c] > s.lo[c] && math.Pow((all.hi-all.lo)/(s.hi[c]-s.lo[c]), 2) > mostNoise
+		for _, e := range s.ranges {
+			differ = differ || e.hi > e.lo && math.Pow(all.width()/e.width(), 2) > mostNoise
 		}
 	}
 	return differ
@@ -115,19 +115,19 @@ func axesBySize(shape []int) (axes []int) {
 // octaves is the mean logarithm of the ranges of channels.
 func (s *source) octaves() float64 {
 	sum := 0.0
-	for i := range s.lo {
-		sum += math.Log2(max((s.hi[i]-s.lo[i])*math.Abs(s.gain[i]), 1e-30))
+	for i, e := range s.ranges {
+		sum += math.Log2(max(e.width()*math.Abs(s.gain[i]), 1e-30))
 	}
-	return sum / float64(len(s.lo))
+	return sum / float64(len(s.ranges))
 }
 
 // along fills in what becomes of the channels of s along its axis; false where elements of a
 // channel are treated differently, or one weight sees several channels.
-func (r *region) along(s *source, p *component, ranges map[*ir.Value][]extent) bool {
+func (r *region) along(s *source, p *component, ranges map[*ir.Value][]interval) bool {
 	dim := s.v.Type.Shape[s.axis]
 	s.gain, s.shift, s.free = make([]float64, dim), make([]float64, dim), make([]bool, dim)
 	s.look(ranges[s.v])
-	s.wide = max(slices.Max(s.hi), 0) - min(slices.Min(s.lo), 0)
+	s.wide = interval{}.union(s.ranges...).width()
 	seen := make([]bool, dim)
 	for _, free := range []bool{false, true} {
 		for _, c := range p.cuts {
@@ -145,12 +145,11 @@ func (r *region) along(s *source, p *component, ranges map[*ir.Value][]extent) b
 }
 
 // look finds the ranges of the channels along the axis.
-func (s *source) look(ranges []extent) {
-	dim := s.v.Type.Shape[s.axis]
-	s.lo, s.hi = filled(dim, math.Inf(1)), filled(dim, math.Inf(-1))
+func (s *source) look(ranges []interval) {
+	s.ranges = filled(s.v.Type.Shape[s.axis], nothing)
 	for i, e := range ranges {
 		c := s.channel(s.at + i)
-		s.lo[c], s.hi[c] = min(s.lo[c], e.lo), max(s.hi[c], e.hi)
+		s.ranges[c] = s.ranges[c].union(e)
 	}
 }
 
@@ -206,12 +205,11 @@ func (s *source) even() {
 	like := 0.0 // the largest weight that there will be
 	constants := make([]bool, dim)
 	for c := range s.div {
-		lo, hi := s.made(c)
-		size := max(math.Abs(lo), math.Abs(hi))
-		if s.div[c] = size; !s.padded || s.free[c] {
-			s.sub[c], s.div[c] = (lo+hi)/2, (hi-lo)/2
+		e := s.made(c)
+		if s.div[c] = e.peak(); !s.padded || s.free[c] {
+			s.sub[c], s.div[c] = (e.lo+e.hi)/2, e.width()/2
 		}
-		if constants[c] = hi-lo <= 1e-7*size; !constants[c] {
+		if constants[c] = e.width() <= 1e-7*e.peak(); !constants[c] {
 			like = max(like, s.peak[c]*s.div[c])
 		}
 	}
@@ -228,7 +226,7 @@ func (s *source) even() {
 // constant is even for a channel that had one value in all samples: a flag that was always set has its
 // other value at 0; of others the weights, of which nothing else speaks, become like those of the rest.
 func (s *source) constant(c int, like float64) {
-	v, _ := s.made(c)
+	v := s.made(c).lo
 	s.div[c] = max(like, 1e-30) / s.peak[c]
 	if !s.padded || s.free[c] {
 		s.sub[c] = v
@@ -264,9 +262,9 @@ func (r *region) peaks(s *source, p *component) {
 }
 
 // made is the range of channel c where the region ends.
-func (s *source) made(c int) (lo, hi float64) {
-	a, b := s.gain[c]*s.lo[c]+s.shift[c], s.gain[c]*s.hi[c]+s.shift[c]
-	return min(a, b), max(a, b)
+func (s *source) made(c int) interval {
+	e := s.ranges[c]
+	return nothing.with(s.gain[c]*e.lo + s.shift[c]).with(s.gain[c]*e.hi + s.shift[c])
 }
 
 // loses reports that one scale for each source would lose more than 3 dB of what a reader
@@ -328,17 +326,16 @@ func (r *region) loss(c cut) float64 {
 // noise is that of the channels that a reader with weights sees, of the elements for another one.
 func (r *region) noise(c cut) map[int]channelNoise {
 	t, w := r.trails[c.v], r.weights(c)
-	var whole, after extent // with zero
+	var whole, after interval // with zero
 	for _, m := range t {
 		if m.from < 0 {
 			continue
 		}
 		s := r.of(m.from)
 		ch := s.channel(m.from)
-		lo, hi := s.made(ch)
-		whole.lo, whole.hi = min(whole.lo, lo), max(whole.hi, hi)
-		a, b := (lo-s.sub[ch])/s.div[ch], (hi-s.sub[ch])/s.div[ch]
-		after.lo, after.hi = min(after.lo, a, b), max(after.hi, a, b)
+		e := s.made(ch)
+		whole = whole.union(e)
+		after = after.with((e.lo - s.sub[ch]) / s.div[ch]).with((e.hi - s.sub[ch]) / s.div[ch])
 	}
 	noise := map[int]channelNoise{}
 	for e, m := range t {
@@ -351,7 +348,7 @@ func (r *region) noise(c cut) map[int]channelNoise {
 		}
 		s := r.of(m.from)
 		ch := s.channel(m.from)
-		one, own := max(math.Abs(s.gain[ch])*s.wide, whole.hi-whole.lo), (after.hi-after.lo)*s.div[ch]
+		one, own := max(math.Abs(s.gain[ch])*s.wide, whole.width()), after.width()*s.div[ch]
 		noise[k] = channelNoise{one * one, own * own}
 	}
 	return noise

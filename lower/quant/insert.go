@@ -98,7 +98,7 @@ type calibrator struct {
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
 	obs    *observer
-	limits map[*ir.Value]limit // of values that have one
+	limits map[*ir.Value]interval // of values that have one
 	params map[*ir.Value]affine
 	// methods found the ranges that no operator prescribes.
 	methods map[*ir.Value]option.Method

@@ -12,20 +12,39 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// limit says what the readers of a value can tell apart: elements below lo are
-// to them as lo is, elements above hi as hi. Attention masks (-inf, -1e4) act
-// through such limits only, as do the arguments of functions that level off.
-type limit struct{ lo, hi float64 }
+// interval is a range of numbers, of an element or a channel over the samples, or a limit: what the
+// readers of a value can tell apart. Elements below lo are to them as lo is, elements above hi as hi.
+// Attention masks (-inf, -1e4) act through limits only, as do the arguments of functions that level off.
+type interval struct{ lo, hi float64 }
 
-var unlimited = limit{math.Inf(-1), math.Inf(1)}
+var (
+	nothing   = interval{math.Inf(1), math.Inf(-1)}
+	unlimited = interval{math.Inf(-1), math.Inf(1)}
+)
 
-func (l limit) none() bool { return l == unlimited }
+func (l interval) none() bool { return l == unlimited }
 
-// union is what two readers can tell apart together.
-func (l limit) union(m limit) limit { return limit{min(l.lo, m.lo), max(l.hi, m.hi)} }
+func (l interval) width() float64 { return l.hi - l.lo }
+
+// peak is the largest magnitude.
+func (l interval) peak() float64 { return max(math.Abs(l.lo), math.Abs(l.hi)) }
+
+// with holds f, too.
+func (l interval) with(f float64) interval { return interval{min(l.lo, f), max(l.hi, f)} }
+
+// union holds what any of them do: as a limit, what two readers can tell apart together.
+func (l interval) union(all ...interval) interval {
+	for _, m := range all {
+		l = interval{min(l.lo, m.lo), max(l.hi, m.hi)}
+	}
+	return l
+}
+
+// scaled is the interval of x where k*x has this one.
+func (l interval) scaled(k float64) interval { return nothing.with(l.lo / k).with(l.hi / k) }
 
 // clip is the element that f is to the readers.
-func (l limit) clip(f float64) float64 {
+func (l interval) clip(f float64) float64 {
 	if f < l.lo {
 		f = l.lo
 	}
@@ -35,20 +54,14 @@ func (l limit) clip(f float64) float64 {
 	return f
 }
 
-// scaled is the limit of x where k*x has limit l.
-func (l limit) scaled(k float64) limit {
-	lo, hi := l.lo/k, l.hi/k
-	return limit{min(lo, hi), max(lo, hi)}
-}
-
 // readable is what readers can tell apart of v, which is an output or not.
-func (c *calibrator) readable(v *ir.Value, out bool) limit {
+func (c *calibrator) readable(v *ir.Value, out bool) interval {
 	_, quantised := c.rules[v.Def]
 	quantised = quantised || v.Def == nil // then every reader gets the quantised value
 	if out && quantised {
 		return unlimited
 	}
-	l := limit{math.Inf(1), math.Inf(-1)}
+	l := nothing
 	for _, u := range v.Uses() {
 		if r, ok := c.reads(u); ok {
 			l = l.union(c.seen(u.Node, r, u.Index))
@@ -63,7 +76,7 @@ func (c *calibrator) readable(v *ir.Value, out bool) limit {
 // the scale. Values are visited from the outputs back, since a limit behind an
 // operator is one in front of it, too.
 func (c *calibrator) narrow() {
-	c.limits = map[*ir.Value]limit{}
+	c.limits = map[*ir.Value]interval{}
 	out := map[*ir.Value]bool{}
 	for _, v := range c.g.Out {
 		out[v] = true
@@ -100,14 +113,14 @@ func (c *calibrator) narrow() {
 
 // seen is what node n can tell apart of its input i, by what its own readers
 // can of its output.
-func (c *calibrator) seen(n *ir.Node, r rule, i int) limit {
+func (c *calibrator) seen(n *ir.Node, r rule, i int) interval {
 	if rows := c.obs.rows[n]; rows != nil {
 		return rows.limit()
 	}
 	if len(n.Out) != 1 && !r.selects {
 		return unlimited
 	}
-	l := limit{math.Inf(1), math.Inf(-1)}
+	l := nothing
 	for _, v := range n.Out {
 		if m, ok := c.limits[v]; ok {
 			l = l.union(m)
@@ -127,17 +140,17 @@ func (c *calibrator) seen(n *ir.Node, r rule, i int) limit {
 }
 
 // operand is what l of the result of a function of two elements leaves of an input.
-func (c *calibrator) operand(n *ir.Node, i int, l limit) limit {
+func (c *calibrator) operand(n *ir.Node, i int, l interval) interval {
 	switch {
 	case n.Op == op.Add:
 		b := c.extent(n.In[1-i])
-		return limit{l.lo - b.hi, l.hi - b.lo}
+		return interval{l.lo - b.hi, l.hi - b.lo}
 	case n.Op == op.Sub && i == 0:
 		b := c.extent(n.In[1])
-		return limit{l.lo + b.lo, l.hi + b.hi}
+		return interval{l.lo + b.lo, l.hi + b.hi}
 	case n.Op == op.Sub:
 		a := c.extent(n.In[0])
-		return limit{a.lo - l.hi, a.hi - l.lo}
+		return interval{a.lo - l.hi, a.hi - l.lo}
 	case n.Op == op.Mul && n.In[i].Const != nil:
 		return c.factor(n.In[1-i], l)
 	case n.Op == op.Mul && n.In[1-i].Const != nil:
@@ -149,12 +162,12 @@ func (c *calibrator) operand(n *ir.Node, i int, l limit) limit {
 }
 
 // extent is the range of the elements of a value, infinite ones included.
-func (c *calibrator) extent(v *ir.Value) limit {
-	l := limit{math.Inf(1), math.Inf(-1)}
+func (c *calibrator) extent(v *ir.Value) interval {
+	l := nothing
 	if v.Const != nil {
 		for i := range v.Const.Len() {
 			f := v.Const.Float(i)
-			l = limit{min(l.lo, f), max(l.hi, f)}
+			l = l.with(f)
 		}
 		return l
 	}
@@ -162,7 +175,7 @@ func (c *calibrator) extent(v *ir.Value) limit {
 	if s == nil {
 		return unlimited
 	}
-	l = limit{min(s.lo, 0), max(s.hi, 0)} // what saturation makes of them
+	l = interval{s.lo, s.hi}.with(0) // what saturation makes of them
 	if s.negInf && !s.cutLo {
 		l.lo = math.Inf(-1)
 	}
@@ -188,23 +201,23 @@ func (c *calibrator) step(v *ir.Value, t tensor.DType) float64 {
 // factor limits a constant that multiplies x, whose product has limit l: a
 // factor that takes the smallest code of x beyond the limit might as well be
 // infinite. That is a mask (1 - m) * -1e9.
-func (c *calibrator) factor(x *ir.Value, l limit) limit {
+func (c *calibrator) factor(x *ir.Value, l interval) interval {
 	s, step := c.obs.stats[x], c.step(x, c.dataType(x))
 	switch {
 	case s == nil || !(step > 0):
 		return unlimited
 	case s.lo >= 0:
-		return limit{min(l.lo, 0), max(l.hi, 0)}.scaled(step)
+		return l.with(0).scaled(step)
 	case s.hi <= 0:
-		return limit{min(l.lo, 0), max(l.hi, 0)}.scaled(-step)
+		return l.with(0).scaled(-step)
 	}
 	return unlimited
 }
 
 // product limits x, which a constant multiplies (or divides, inverse). Where
 // every code of x but zero leaves the limit, x is a switch and has its own range.
-func (c *calibrator) product(x *ir.Value, k *tensor.Dense, l limit, inverse bool) limit {
-	m := limit{math.Inf(1), math.Inf(-1)}
+func (c *calibrator) product(x *ir.Value, k *tensor.Dense, l interval, inverse bool) interval {
+	m := nothing
 	for i := range k.Len() {
 		f := k.Float(i)
 		if inverse {
@@ -224,7 +237,7 @@ func (c *calibrator) product(x *ir.Value, k *tensor.Dense, l limit, inverse bool
 // levels limits the argument of a function of one number where its results
 // level off: below (above) the limit they differ by less than a quarter of a step
 // of the output.
-func (c *calibrator) levels(n *ir.Node, r rule, l limit) limit {
+func (c *calibrator) levels(n *ir.Node, r rule, l interval) interval {
 	x, y := c.obs.stats[n.In[0]], c.obs.stats[n.Out[0]]
 	if x == nil || y == nil {
 		return unlimited
@@ -354,7 +367,7 @@ const emptyRatio = 8
 
 // limit is what the node can tell apart: from the smallest element that counts
 // in its row, with room for rows that were not seen.
-func (s *rowStats) limit() limit {
+func (s *rowStats) limit() interval {
 	if len(s.rows) == 0 {
 		return unlimited
 	}
@@ -375,7 +388,7 @@ func (s *rowStats) limit() limit {
 	if n < 64 {
 		room = hi - lo
 	}
-	return limit{lo - room, math.Inf(1)}
+	return interval{lo - room, math.Inf(1)}
 }
 
 // clipped is the constant operand i of n without what no reader of the result

@@ -119,7 +119,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 			f.seen.ranges[m] = c.rangesOf(list, m)
 		}
 	}
-	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}, limits: map[int]limit{}}
+	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}, limits: map[int]interval{}}
 	for v, l := range c.limits {
 		p.limits[v.ID] = l
 	}
@@ -165,7 +165,7 @@ type probing struct {
 	order  []readerKey
 	at     map[int][]readerKey // by value
 	layers map[readerKey]*layerProbe
-	limits map[int]limit // by value
+	limits map[int]interval // by value
 }
 
 // readerKey is a value and a layer that reads it; -1: anything else.

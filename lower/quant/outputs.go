@@ -31,9 +31,9 @@ type head struct {
 	v             *ir.Value
 	axis          int
 	pieces        map[*source]*piece
-	lo, hi        []float64 // of every element
-	least, most   []float64 // of every index of the axis
-	scale, offset []float64 // the output is scale*x + offset of what one range suits
+	elements      []interval // their ranges
+	channels      []interval // of every index of the axis
+	scale, offset []float64  // the output is scale*x + offset of what one range suits
 }
 
 // piece is a value that an output is made of. Its channels are those of a layer, or of the output.
@@ -43,8 +43,8 @@ type piece struct {
 	dim, inner  int      // channels of the layer, elements of a channel one behind the other
 	at          []int    // index of the output's axis by channel; -1: unused
 	gain, shift []float64
-	lo, hi      float64 // of the value
-	by          float64 // by which it is multiplied, where it is no layer's
+	seen        interval // its range
+	by          float64  // by which it is multiplied, where it is no layer's
 }
 
 // scaleOutputs puts a ChannelAffine behind outputs of which one scale for all channels leaves
@@ -194,7 +194,7 @@ func (h *head) told() bool {
 
 // piece is what a source is.
 func (h *head) piece(s *source) *piece {
-	p := &piece{by: 1, lo: math.Inf(1), hi: math.Inf(-1), dim: h.v.Type.Shape[h.axis], inner: 1}
+	p := &piece{by: 1, seen: nothing, dim: h.v.Type.Shape[h.axis], inner: 1}
 	if n := s.v.Def; h.once(s.v) && h.weighted(n) {
 		lo, hi := math.Inf(-1), math.Inf(1)
 		if canAct(n.Op) {
@@ -224,8 +224,7 @@ func takesFactors(n *ir.Node) bool {
 func lookAt(heads []*head) error {
 	opt, g := heads[0].opt, heads[0].g
 	for _, h := range heads {
-		n := h.v.Type.Elems()
-		h.lo, h.hi = filled(n, math.Inf(1)), filled(n, math.Inf(-1))
+		h.elements = filled(h.v.Type.Elems(), nothing)
 	}
 	e := newEvaluator(g, keepsNone, nil)
 	every := (len(opt.Samples) + mostLooked - 1) / mostLooked
@@ -237,7 +236,7 @@ func lookAt(heads []*head) error {
 		for _, h := range heads {
 			for k, x := range tensor.As[float32](out[slices.Index(g.Out, h.v)]) {
 				if x-x == 0 {
-					h.lo[k], h.hi[k] = min(h.lo[k], float64(x)), max(h.hi[k], float64(x))
+					h.elements[k] = h.elements[k].with(float64(x))
 				}
 			}
 		}
@@ -251,13 +250,13 @@ func lookAt(heads []*head) error {
 // tells of no units.
 func (h *head) mixed() bool {
 	n := h.v.Type.Shape[h.axis]
-	h.least, h.most = filled(n, math.Inf(1)), filled(n, math.Inf(-1))
-	for e := range h.lo {
+	h.channels = filled(n, nothing)
+	for e, x := range h.elements {
 		c := h.channel(e)
-		h.least[c], h.most[c] = min(h.least[c], h.lo[e]), max(h.most[c], h.hi[e])
+		h.channels[c] = h.channels[c].union(x)
 	}
-	lo, hi := min(slices.Min(h.least), 0), max(slices.Max(h.most), 0)
-	if math.IsInf(hi-lo, 0) {
+	wide := interval{}.union(h.channels...).width()
+	if math.IsInf(wide, 0) {
 		return false
 	}
 	room := 1.0 // more in 16 bits
@@ -267,12 +266,12 @@ func (h *head) mixed() bool {
 		}
 	}
 	units := n == 1 || h.told()
-	for c := range n {
-		own := (h.most[c] - h.least[c]) * mixedRange
+	for _, c := range h.channels {
+		own := c.width() * mixedRange
 		if !units {
-			own = max(math.Abs(h.least[c]), math.Abs(h.most[c])) * mixedClasses
+			own = c.peak() * mixedClasses
 		}
-		if h.most[c] > h.least[c] && hi-lo > own*room {
+		if c.hi > c.lo && wide > own*room {
 			return true
 		}
 	}
@@ -282,30 +281,31 @@ func (h *head) mixed() bool {
 // even chooses scales and offsets so that all channels have one range: that of what is no layer's,
 // of which the largest stays as it is. False where pieces of a channel disagree.
 func (h *head) even() bool {
-	lo, hi := -1.0, 1.0
+	all := interval{-1, 1}
 	if fixed := h.fixed(); len(fixed) > 0 {
-		lo, hi = math.Inf(1), math.Inf(-1)
+		all = nothing
 		for _, p := range fixed {
-			lo, hi = min(lo, p.lo*p.by), max(hi, p.hi*p.by)
+			all = all.union(interval{p.seen.lo * p.by, p.seen.hi * p.by})
 		}
 	}
-	if !(hi > lo) {
+	if !(all.hi > all.lo) {
 		return false
 	}
-	n := len(h.least)
+	n := len(h.channels)
 	h.scale, h.offset = make([]float64, n), make([]float64, n)
-	widest := slices.Max(h.most) - slices.Min(h.least)
-	if !h.given(max(hi, -lo), 1e-9*widest) {
+	widest := nothing.union(h.channels...).width()
+	if !h.given(max(all.hi, -all.lo), 1e-9*widest) {
 		return false
 	}
 	for c, s := range h.scale {
 		if s != 0 {
 			continue
 		}
-		if h.scale[c] = (h.most[c] - h.least[c]) / (hi - lo); h.scale[c] <= 1e-9*widest { // one value in all samples
-			h.scale[c] = max(math.Abs(h.most[c]), 1e-9*widest)
+		e := h.channels[c]
+		if h.scale[c] = e.width() / all.width(); h.scale[c] <= 1e-9*widest { // one value in all samples
+			h.scale[c] = max(math.Abs(e.hi), 1e-9*widest)
 		}
-		h.offset[c] = h.least[c] - lo*h.scale[c]
+		h.offset[c] = e.lo - all.lo*h.scale[c]
 	}
 	return true
 }
@@ -320,7 +320,7 @@ func (h *head) given(peak, tiny float64) bool {
 			}
 			scale := p.gain[k] / p.by
 			if p.still {
-				scale = max(h.most[c]-p.shift[k], p.shift[k]-h.least[c], tiny) / peak
+				scale = max(h.channels[c].hi-p.shift[k], p.shift[k]-h.channels[c].lo, tiny) / peak
 			}
 			if h.scale[c] != 0 && (!near(h.scale[c], scale) || !near(h.offset[c], p.shift[k])) {
 				return false
@@ -336,11 +336,12 @@ func (h *head) fixed() (list []*piece) {
 	size := map[*piece]int{}
 	for e, m := range h.trails[h.v] {
 		if p := h.pieces[h.of(m.from)]; p.layer == nil {
-			p.lo, p.hi = min(p.lo, (h.lo[e]-m.shift)/m.gain), max(p.hi, (h.hi[e]-m.shift)/m.gain)
+			x := h.elements[e]
+			p.seen = p.seen.union(interval{(x.lo - m.shift) / m.gain, (x.hi - m.shift) / m.gain})
 			size[p]++
 		}
 	}
-	peak := func(p *piece) float64 { return max(math.Abs(p.lo), math.Abs(p.hi), 1e-30) }
+	peak := func(p *piece) float64 { return max(p.seen.peak(), 1e-30) }
 	most := 0
 	var whole *piece
 	for _, p := range h.list() {

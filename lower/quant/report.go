@@ -95,7 +95,7 @@ type noise struct{ signal, err float64 }
 func (n *noise) add(want, got *tensor.Dense) { n.within(want, got, unlimited) }
 
 // within is add for a value of which readers see the part within a limit.
-func (n *noise) within(want, got *tensor.Dense, l limit) {
+func (n *noise) within(want, got *tensor.Dense, l interval) {
 	w, ok := want.Data.([]float32)
 	if g, both := got.Data.([]float32); ok && both && l.none() {
 		signal, err := vec.Noise(w, g)
@@ -115,7 +115,7 @@ func (n *noise) within(want, got *tensor.Dense, l limit) {
 }
 
 // noise is that of a value as the layer sees it: by the weights of its channels.
-func (r *channelReader) noise(want, got *tensor.Dense, l limit) (n noise) {
+func (r *channelReader) noise(want, got *tensor.Dense, l interval) (n noise) {
 	for i, k := 0, want.Len(); i < k; i++ {
 		v := l.clip(want.Float(i))
 		if e := v - l.clip(got.Float(i)); v-v == 0 {
@@ -243,7 +243,7 @@ type floatPair struct {
 	v     *ir.Value
 	float *ir.Value // in the quantised graph, which has it, too
 	name  string
-	limit limit
+	limit interval
 	// readers see channels apart: one that is lost may be what counts.
 	readers []channelReader
 }

@@ -384,7 +384,7 @@ type seen struct {
 	rows   map[int]*rowStats                // by node
 	ranges map[option.Method]map[int]affine // by method and first value of a group
 	method map[int]option.Method            // by first value of a group, for option.PerLayer
-	limits map[int]limit                    // by value
+	limits map[int]interval                 // by value
 	mute   []bool                           // outputs that probes speak for
 	// reported: the report has figures of the samples that are held out.
 	reported bool
@@ -467,7 +467,7 @@ func (c *calibrator) keepSeen() {
 	if s == nil {
 		return
 	}
-	s.stats, s.rows, s.limits = map[int]*stats{}, map[int]*rowStats{}, map[int]limit{}
+	s.stats, s.rows, s.limits = map[int]*stats{}, map[int]*rowStats{}, map[int]interval{}
 	for v, x := range c.obs.stats {
 		y := *x
 		s.stats[v.ID] = &y
@@ -493,7 +493,7 @@ func (c *calibrator) takeSeen() bool {
 	for n := range c.obs.rows {
 		c.obs.rows[n] = s.rows[n.ID]
 	}
-	c.limits = map[*ir.Value]limit{}
+	c.limits = map[*ir.Value]interval{}
 	limits := func(list []*ir.Value) {
 		for _, v := range list {
 			if l, ok := s.limits[v.ID]; ok {
