@@ -242,6 +242,9 @@ func (s *search) settle(x *State, t *trial) (_ *State, err error) {
 	} else {
 		x = fail.Must(x.walk(s.rows[:last]))
 	}
+	if x == s.made && x.Effort == t.effort && !x.draft { // that is what it takes
+		return x, x.observed(s.rows[last], 0)
+	}
 	was := *t
 	x.Effort, x.draft = t.effort, false
 	took := fail.Must(x.run(s.rows[last]))
@@ -310,16 +313,18 @@ func (s *search) first() (*trial, error) {
 	var best *trial
 	smallest := slices.MinFunc(s.trials, func(a, b *trial) int { return a.ram - b.ram })
 	for _, t := range s.trials {
+		var made *State
 		if t.ram > s.start.facts.MaxRAM && t.spent < t.effort && (t.bound <= s.start.facts.MaxRAM || t == smallest) {
-			if _, err := s.plan(t, t.effort); err != nil {
+			var err error
+			if made, err = s.plan(t, t.effort); err != nil {
 				return nil, err
 			}
 		}
 		if best == nil || t.ram < best.ram {
-			best = t
+			best, s.made = t, made
 		}
 		if t.ram <= s.start.facts.MaxRAM {
-			return t, nil
+			return best, nil
 		}
 	}
 	return best, nil
@@ -327,7 +332,7 @@ func (s *search) first() (*trial, error) {
 
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x := s.chained(t)
-	x.Effort, x.draft = effort, true
+	x.Effort, x.draft = effort, effort < schedule.Full
 	x, err := x.walk(s.rows)
 	if err != nil {
 		return nil, err
