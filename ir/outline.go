@@ -45,11 +45,14 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 	var results []*Value
 	for _, n := range nodes {
 		in := lists.Map(n.In, func(v *Value) *Value { return value(v) })
-		m, err := body.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-		if err != nil {
+		m := &Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: in, Out: make([]*Value, len(n.Out)),
+			Origin: n.Origin, Series: n.Series}
+		for _, b := range n.Body {
+			m.Body = append(m.Body, b.Clone())
+		}
+		if err := body.AddNode(m, nil); err != nil {
 			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
 		}
-		m.Origin, m.Series = n.Origin, n.Series
 		out.Origin = append(out.Origin, n.Origin...)
 		for i, v := range n.Out {
 			m.Out[i].Type, m.Out[i].Holds = v.Type, slices.Clip(v.Holds)

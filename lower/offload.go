@@ -32,6 +32,9 @@ func (s *State) segment() error {
 	if s.boundary != nil {
 		addBoundaryOps(s.Graph, a, s.boundary)
 	}
+	if err := joinRefused(s.Graph, a); err != nil {
+		return err
+	}
 	segments, err := Offload(s.Graph, a.Kind(), func(n *ir.Node) bool {
 		if s.boundary[n] {
 			return false
@@ -44,6 +47,42 @@ func (s *State) segment() error {
 	}, a.Traits().MinWork)
 	s.Segments = segments
 	return err
+}
+
+// joinRefused makes one node of functions of one value in a row that the accelerator refuses alone, where it takes what
+// they are together.
+func joinRefused(g *ir.Graph, a accel.Accelerator) error {
+	seen := map[*ir.Node]bool{}
+	for _, n := range slices.Clone(g.Nodes) {
+		var row []*ir.Node
+		for v := (*ir.Value)(nil); !seen[n] && refusedFunction(a, n, v); n = v.Uses()[0].Node {
+			row, v = append(row, n), n.Out[0]
+			if seen[n] = true; len(v.Uses()) != 1 || g.IsOutput(v) {
+				break
+			}
+		}
+		if len(row) < 2 {
+			continue
+		}
+		one, results, err := ir.Outline(g, row, op.Fused, row[len(row)-1].Name, nil)
+		if err == nil && len(a.CheckLegality(one)) == 0 {
+			err = g.Replace(one, row, results)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !g.Sort() {
+		return bug.Errorf("joined functions close a cycle")
+	}
+	return nil
+}
+
+// refusedFunction reports an element-wise function of one value, v where one is given, that the accelerator refuses.
+func refusedFunction(a accel.Accelerator, n *ir.Node, v *ir.Value) bool {
+	k, why := kernel.RunInput(n)
+	return why == "" && (v == nil || n.In[k] == v) && n.Op.Pattern <= ir.Broadcast && len(n.Out) == 1 &&
+		n.Out[0].Type.Elems() == n.In[k].Type.Elems() && len(a.CheckLegality(n)) > 0
 }
 
 // Offload moves the nodes that are legal on an accelerator of a kind into

@@ -42,8 +42,9 @@ var forms = []form{
 		return d.Window.Pools() && d.Spread != ir.AnySpread
 	}, (*builder).pool},
 	{"exponentials of int8, divided by their sum", only(op.Softmax), (*builder).softmax},
-	{"functions of one value by a table", func(d *ir.OpDef) bool { return slices.Contains(tableOps, d) },
-		(*builder).lookup},
+	{"functions of one value by a table, or scaled", func(d *ir.OpDef) bool {
+		return slices.Contains(tableOps, d) || d == op.Fused
+	}, (*builder).lookup},
 	{"sums, differences, products, minima and maxima of two values, where every pair of values gives the model's " +
 		"number", func(d *ir.OpDef) bool {
 		return slices.Contains(tableOps, d) && max(d.MinIn, d.MaxIn, -2*d.MaxIn) > 1
@@ -507,12 +508,12 @@ func (b *builder) lookup(n *ir.Node) string {
 	}
 	in, out := b.of(n.In[k]), b.of(n.Out[0])
 	l := plain(npu.Max, in, out)
+	want, why := everyNumber(n, n.In[k])
+	if why != "" {
+		return why
+	}
 	if in.Bits == 16 || out.Bits == 16 {
-		want, why := everyNumber(n, n.In[k])
-		if why != "" {
-			return why
-		}
-		if !l.scales(n.In[k].Type, n.Out[0].Type, want) {
+		if !l.scales(n, n.In[k].Type, n.Out[0].Type, want) {
 			if l.table, why = lines(n, want); why != "" {
 				return why
 			}
@@ -521,15 +522,12 @@ func (b *builder) lookup(n *ir.Node) string {
 		b.add(l)
 		return ""
 	}
-	t, why := kernel.Table256(n)
-	if why != "" {
-		return why
+	if in.Bits != 8 || out.Bits != 8 {
+		return fmt.Sprintf("a function of %s to %s, want 8 or 16 bits", n.In[k].Type, n.Out[0].Type)
 	}
-	// The table's entries are in the order of numbers, not of bit patterns.
-	if in.Signed {
-		t = append(slices.Clone(t[128:]), t[:128]...)
+	for i := range want.Len() {
+		l.table = append(l.table, byte(want.Int(i)))
 	}
-	l.table = t
 	l.zeros[2] = limit(out, false) - limit(in, false)
 	l.over = true
 	b.add(l)

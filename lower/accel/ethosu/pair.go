@@ -311,41 +311,60 @@ func everyNumber(n *ir.Node, v *ir.Value) (*tensor.Dense, string) {
 	for i := range all.Len() {
 		all.SetInt(i, first+int64(i))
 	}
-	in := make([]*tensor.Dense, len(n.In))
-	for i, x := range n.In {
-		if x == v {
-			in[i] = all
-		} else if x != nil {
-			c, ok := x.Const.Uniform()
-			if !ok {
-				c = x.Const
-			}
-			in[i] = c
-		}
-	}
-	want, err := kernel.Probe(n, in, []int{all.Len()})
+	want, err := function(n, v, all)
 	if err != nil {
 		return nil, err.Error()
 	}
 	return want, ""
 }
 
+// function is that of one value for numbers.
+func function(n *ir.Node, v *ir.Value, numbers *tensor.Dense) (want *tensor.Dense, err error) {
+	parts, known := []*ir.Node{n}, map[*ir.Value]*tensor.Dense{v: numbers}
+	if n.Op == op.Fused {
+		parts, known = n.Body[0].Nodes, map[*ir.Value]*tensor.Dense{n.Body[0].In[0]: numbers}
+	}
+	for _, m := range parts {
+		in := make([]*tensor.Dense, len(m.In))
+		for i, x := range m.In {
+			if x == nil {
+				continue
+			}
+			if in[i] = known[x]; x.Const != nil {
+				c, ok := x.Const.Uniform()
+				if !ok {
+					c = x.Const
+				}
+				in[i] = c
+			}
+		}
+		if want, err = kernel.Probe(m, in, []int{numbers.Len()}); err != nil {
+			return nil, err
+		}
+		known[m.Out[0]] = want
+	}
+	return want, nil
+}
+
 // scales makes a layer one that scales, if that and limits give every number.
-func (l *layer) scales(x, y ir.Type, want *tensor.Dense) bool {
+func (l *layer) scales(n *ir.Node, x, y ir.Type, want *tensor.Dense) bool {
 	if x.Quant.PerAxis() || y.Quant.PerAxis() {
 		return false
 	}
+	mult, shift := scaling(n, x, y)
 	o := *l
 	o.Kind, o.zeros = npu.Average, [3]int64{l.in.Zero, 0, l.out.Zero}
 	o.Low, o.High = want.Int(0), want.Int(0)
 	for i := range want.Len() {
 		o.Low, o.High = min(o.Low, want.Int(i)), max(o.High, want.Int(i))
 	}
-	mult, shift := fixp.QuantizeMultiplier(float64(x.Quant.Scale[0]) / float64(y.Quant.Scale[0]))
 	if o.Scale, o.Shift = uint32(mult), 31-int(shift); o.Shift < 0 || o.Shift > 63 {
 		return false
 	}
 	first, _ := x.DType.IntRange()
+	if y.Quant == nil {
+		o.zeros[2] = want.Int(int(l.in.Zero - first))
+	}
 	for _, o.Rounding = range []int{npu.RoundTwice, npu.HalfUp} {
 		right := true
 		for i := 0; right && i < want.Len(); i++ {
@@ -358,6 +377,22 @@ func (l *layer) scales(x, y ir.Type, want *tensor.Dense) bool {
 		}
 	}
 	return false
+}
+
+// scaling is that between two types, or that of a Rescale.
+func scaling(n *ir.Node, x, y ir.Type) (mult, shift int32) {
+	if n.Op == op.Fused {
+		for _, m := range n.Body[0].Nodes {
+			if m.Op == op.Rescale {
+				a := ir.AttrsOf[op.RescaleAttrs](m)
+				return int32(a.Mult), int32(a.Shift)
+			}
+		}
+	}
+	if x.Quant == nil || y.Quant == nil {
+		return 0, 0
+	}
+	return fixp.QuantizeMultiplier(float64(x.Quant.Scale[0]) / float64(y.Quant.Scale[0]))
 }
 
 // lines is a table of int16: lines between every 128th value, proven for all.

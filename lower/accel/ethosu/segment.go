@@ -5,6 +5,7 @@ package ethosu
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
 
@@ -18,7 +19,7 @@ func refused(c *npu.Config, n *ir.Node) string {
 		switch {
 		case t.Rank() > 4 || t.Elems() == 0:
 			return v.Name + " is " + t.String() + ", want elements in at most four dimensions"
-		case t.Quant == nil || t.Quant.PerAxis():
+		case t.Quant == nil && n.Op != op.Fused || t.Quant.PerAxis():
 			return v.Name + " is " + t.String() + ", want integers with one scale"
 		}
 		if h, w, c := dims(t); max(h, w, c) > mostSide {
