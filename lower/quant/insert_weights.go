@@ -128,6 +128,10 @@ func quantiseConst(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	return out
 }
 
+// narrowAcc leaves sums room for products where kernels hold them in 24 bits with their sign: with constants bound at run
+// time all trainings have these.
+const narrowAcc = 1 << 22
+
 // weightQuant chooses the scales of constant weights: per output channel
 // where the kernel can, symmetric, floored so that neither the int32 bias
 // overflows nor the multiplier of the requantisation vanishes.
@@ -156,7 +160,11 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 			s = max(s, y/x*0x1p-24, minScale)
 		}
 		if r.bias >= 0 && l.Data != tensor.I16 {
-			s = max(s, biasPeak(n, r, i, len(peak))/(x*maxAcc))
+			room := float64(maxAcc)
+			if c.opt.Bound {
+				room = narrowAcc
+			}
+			s = max(s, biasPeak(n, r, i, len(peak))/(x*room))
 		}
 		q.Scale[i] = float32(s)
 	}
@@ -266,6 +274,9 @@ func (c *calibrator) raiseScales(list []*group) {
 			continue
 		}
 		least := c.leastScale(n, r)
+		if x := of[n.In[0]]; c.opt.Bound && r.narrows && x != nil && x != k && x.params == k.params { // nothing was seen
+			least = 1.5 * k.params.scale
+		}
 		if least <= k.params.scale {
 			continue
 		}
@@ -280,7 +291,8 @@ func (c *calibrator) raiseScales(list []*group) {
 const reachMargin = 1 + 0x1p-10
 
 // leastScale is the smallest output scale for which the integer arithmetic of
-// n cannot overflow.
+// n cannot overflow; with constants that are bound at run time, for which sums are shifted to the right, too, whatever
+// the training, as kernels want them: steps finer than those of the sums say nothing.
 func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
 	in := func(i int) float64 {
 		return c.inputQuant(n, i).scale
@@ -290,6 +302,9 @@ func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
 	})
 	if c.layer[n].Data == tensor.I16 {
 		return max(least, c.leastScale16(n, r, in))
+	}
+	if c.opt.Bound && n.Op.WeightAxis != nil && n.In[1].Const != nil {
+		least = max(least, 2*reachMargin*in(0)*float64(slices.Max(c.weightQuant(n, r).Scale)))
 	}
 	switch n.Op {
 	case op.Mul:
