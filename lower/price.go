@@ -15,6 +15,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // Pricer answers what layers cost that are in no program.
@@ -46,16 +48,33 @@ func (p *Pricer) Of(g *ir.Graph) (_ []Priced, err error) {
 	fail.Check(s.chooseKernels())
 	fail.Check(s.assignOrders())
 	fail.Check(s.lowerNodes())
-	code := s.options().CostTarget().Code
-	return lists.Map(s.Graph.Nodes, func(n *ir.Node) Priced {
-		list := s.Candidates[n]
+	return pricesOf(s.Result, s.options().CostTarget().Code), nil
+}
+
+// Whole prices the program of a float graph, quantised to a precision by what it gives for synthetic inputs: of layers
+// that are other operators then, or several.
+func (p *Pricer) Whole(g *ir.Graph, precision option.Precision) (_ []Priced, err error) {
+	defer fail.Catch(&err)
+	o := p.o
+	o.Precision, o.Legalize = precision, true
+	o.Quant = quant.Options{Method: option.MinMax, Source: "synthetic", Samples: quant.SyntheticSamples(g.In, 2, 1)}
+	if precision == option.Int16x8 {
+		o.Quant.Layer = func(*ir.Node) quant.Layer { return quant.Int16x8 }
+	}
+	return pricesOf(fail.Must(Run(g, o)), o.CostTarget().Code), nil
+}
+
+// pricesOf are those of a result's nodes.
+func pricesOf(r *Result, code func(functions []string) map[string]int) []Priced {
+	return lists.Map(r.Graph.Nodes, func(n *ir.Node) Priced {
+		list := r.Candidates[n]
 		chosen := slices.IndexFunc(list, func(c Candidate) bool { return c.Chosen })
-		out := Priced{Row: s.Choices[n].Kernel, Low: s.Low[n], Cost: list[chosen].Price}
+		out := Priced{Row: r.Choices[n].Kernel, Low: r.Low[n], Cost: list[chosen].Price}
 		for _, bytes := range code(out.Low.Functions()) {
 			out.Code += bytes
 		}
 		return out
-	}), nil
+	})
 }
 
 // Wider prices a node and its readers with channels more of its result, up to layers that mix channels again; false

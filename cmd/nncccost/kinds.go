@@ -72,7 +72,7 @@ func conv(r *rand.Rand) cost.Geometry {
 	return cost.Geometry{C: channels(r), OC: channels(r), Groups: 1}
 }
 
-var kinds = slices.Concat(plain, wide, narrow)
+var kinds = slices.Concat(plain, wide, narrow, floats)
 
 // plain are layers of int8, but for elements.
 var plain = []kind{
@@ -110,8 +110,16 @@ var plain = []kind{
 	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "pad", draw: pad, add: addPad},
 	{name: "transpose", draw: exchanged, add: addTranspose, own: true},
+	{name: "transposed conv", draw: transposed, add: addTransposed},
+	{name: "transposed conv of strides", draw: upscaled, add: addTransposed, own: true},
+	{name: "products", draw: products, add: addProducts},
+	{name: "softmax", draw: gemmRows, add: addSoftmax},
+	{name: "concat", draw: parts, add: addConcat},
+	{name: "lstm", draw: recurrent, add: addRecurrent(op.LSTM, 4)},
+	{name: "gru", draw: recurrent, add: addRecurrent(op.GRU, 3)},
 	{name: "add", draw: add, add: addAdd},
 	{name: "add of two scales", draw: addLarge, add: addScaled, own: true},
+	{name: "add of one scale", draw: add, add: addEqual},
 	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
 	elements("elements float", option.Float32, false), elements("loops int8", option.Int8, true),
 	elements("loops int16", option.Int16x8, true), elements("loops float", option.Float32, true),
@@ -121,7 +129,8 @@ var plain = []kind{
 var (
 	wide = in(option.Int16x8, option.Int8Weights, "int16", "conv3x3", "conv1x1", "conv1d", "conv dilated", "depthwise",
 		"depthwise windows", "depthwise multiplied", "gemm", "gemm rows", "maxpool", "avgpool", "add", "gemm to few",
-		"conv1x1 to few")
+		"conv1x1 to few", "transposed conv", "products", "softmax", "concat", "lstm", "gru", "add of one scale")
+	floats = in(option.Float32, option.Int8Weights, "float", "softmax", "lstm", "gru")
 	narrow = in(option.Int8, option.Int4Weights, "int4", "conv3x3", "conv1x1", "conv1d", "conv dilated", "depthwise",
 		"gemm", "gemm rows")
 )
@@ -424,15 +433,129 @@ func addPad(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, erro
 	return n, err
 }
 
+// transposed are windows of up to five, with strides of up to three.
+func transposed(r *rand.Rand) cost.Geometry {
+	s, k, stride := conv(r), 2+r.IntN(4), 1+r.IntN(3)
+	s = window(r, s, 4+r.IntN(12), 4+r.IntN(12), k, k, stride)
+	if r.IntN(6) == 0 {
+		s.OC, s.Groups = s.C, s.C
+	}
+	return s
+}
+
+// upscaled are windows of the size of their strides.
+func upscaled(r *rand.Rand) cost.Geometry {
+	k := 2 + r.IntN(2)
+	s := window(r, conv(r), k*(2+r.IntN(6)), k*(2+r.IntN(6)), k, k, k)
+	s.PH, s.PW, s.OH, s.OW = 0, 0, s.IH/k, s.IW/k
+	return s
+}
+
+// addTransposed goes from the output of a window to its input.
+func addTransposed(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.OH, s.OW))
+	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.C, s.OC / s.Groups, s.KH, s.KW}))
+	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
+	return g.Add(op.ConvTranspose, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW),
+		"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+}
+
+// products have up to four right sides.
+func products(r *rand.Rand) cost.Geometry {
+	s := gemmRows(r)
+	s.Groups = 1 + r.IntN(4)
+	s.OH = s.Groups
+	return s
+}
+
+// addProducts multiplies two activations.
+func addProducts(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.Groups, s.N, s.C))
+	y := g.AddInput("y"+name, ir.T(tensor.F32, s.Groups, s.C, s.OC))
+	return g.Add(op.MatMul, name, nil, 1, x, y)
+}
+
+// addSoftmax divides the exponentials of rows by their sums.
+func addSoftmax(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
+	return g.Add(op.Softmax, name, nil, 1, g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C)))
+}
+
+// parts are rows of two to four parts.
+func parts(r *rand.Rand) cost.Geometry {
+	s := elementwise(channels(r))
+	s.N, s.Groups = 1+r.IntN(2)*r.IntN(60), 2+r.IntN(3)
+	return s
+}
+
+// addConcat puts rows of several widths behind each other.
+func addConcat(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+	r := rand.New(rand.NewPCG(seed, 6))
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C*s.Groups*4))
+	var in []*ir.Value
+	for at := 0; len(in) < s.Groups; {
+		to := at + s.C + r.IntN(2*s.C)
+		part, err := cut(g, fmt.Sprintf("%s.%d", name, len(in)), x, 1, at, to)
+		if err != nil {
+			return nil, err
+		}
+		in, at = append(in, part), to
+	}
+	n, err := g.Add(op.Concat, name, ir.Attrs{"axis": ir.Int(1)}, 1, in...)
+	return quantised(g, name, n, err)
+}
+
+// quantised puts a function behind data movement, which alone would be that of floats.
+func quantised(g *ir.Graph, name string, n *ir.Node, err error) (*ir.Node, error) {
+	if err == nil {
+		_, err = g.Add(op.Tanh, name+".after", nil, 1, n.Out[0])
+	}
+	return n, err
+}
+
+// cut is a part of a value along an axis, with its scale.
+func cut(g *ir.Graph, name string, x *ir.Value, axis, from, to int) (*ir.Value, error) {
+	n, err := g.Add(op.Slice, name, nil, 1, x, g.AddConst("from"+name, tensor.Ints(from)),
+		g.AddConst("to"+name, tensor.Ints(to)), g.AddConst("axis"+name, tensor.Ints(axis)))
+	if err != nil {
+		return nil, err
+	}
+	return n.Out[0], nil
+}
+
+// addEqual adds two tensors of one scale.
+func addEqual(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 2, s.C))
+	a, err := cut(g, name+".a", x, 0, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	b, err := cut(g, name+".b", x, 0, 1, 2)
+	if err != nil {
+		return nil, err
+	}
+	return g.Add(op.Add, name, nil, 1, a, b)
+}
+
+// recurrent are sequences of some steps.
+func recurrent(r *rand.Rand) cost.Geometry { return matrix(1+r.IntN(12), 1+r.IntN(40), 1+r.IntN(40)) }
+
+// addRecurrent computes a layer with so many gates.
+func addRecurrent(d *ir.OpDef, gates int) func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node,
+	error) {
+	return func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, 1, s.C))
+		w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{1, gates * s.OC, s.C}))
+		u := g.AddConst("u"+name, ir.Rand(seed+1, tensor.F32, []int{1, gates * s.OC, s.OC}))
+		b := g.AddConst("b"+name, ir.Rand(seed+2, tensor.F32, []int{1, 2 * gates * s.OC}))
+		return g.Add(d, name, ir.Attrs{"hidden_size": ir.Int(s.OC)}, 1, x, w, u, b)
+	}
+}
+
 // addTranspose exchanges rows and columns, for a function that is computed in int8.
 func addTranspose(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
 	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.IW, s.C))
 	n, err := g.Add(op.Transpose, name, ir.Attrs{"perm": ir.Ints(0, 2, 1)}, 1, x)
-	if err != nil {
-		return nil, err
-	}
-	_, err = g.Add(op.Tanh, name+".after", nil, 1, n.Out[0])
-	return n, err
+	return quantised(g, name, n, err)
 }
 
 // elementLayers are element-wise operators in a row.

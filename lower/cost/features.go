@@ -28,7 +28,10 @@ type counts struct {
 	paired, single     int // pixels two at a time, and one by one (see count)
 	windowRows, across int // rows of a window; vectors of the taps of such a row
 	band               int // input columns under the windows of all rows
-	groups             int
+	groups, phases     int // phases are of strides
+	most               int // taps of a phase
+	rowsInside         int // rows of windows that lie in the image
+	image              int // pixels of the input
 	copies, pieces     int // of inputs of a dilated window: calls, and pieces of memory
 	shorter, longer    int // of rows and columns that are exchanged
 	thin               int // 1 where the shorter has no block of four
@@ -40,7 +43,7 @@ func count(g *Geometry) *counts {
 	c := &counts{pixels: g.N * g.OH * g.OW, rows: g.N * g.OH, outputs: g.OC, channels: g.C, taps: g.KH * g.KW,
 		windowRows: g.KH, wide: g.IW, band: g.N * g.OH * g.KH * ((g.OW-1)*g.SW + g.KW), parts: &g.Parts}
 	depth := g.C
-	if g.Groups > 0 {
+	if g.Groups > 0 && g.Kind != Matrix { // right sides are no groups of columns
 		depth = g.C / g.Groups
 	}
 	c.columns, c.across = c.taps*depth, (g.KW*depth+15)/16
@@ -77,7 +80,9 @@ func count(g *Geometry) *counts {
 	}
 	c.paired = (c.pixels - c.single) / 2
 	c.single = c.pixels - 2*c.paired
-	c.inside = g.N * reach(g.OH, g.KH, g.SH, g.DH, g.PH, g.IH) * reach(g.OW, g.KW, g.SW, g.DW, g.PW, g.IW)
+	c.rowsInside = g.N * reach(g.OH, g.KH, g.SH, g.DH, g.PH, g.IH)
+	c.inside = c.rowsInside * reach(g.OW, g.KW, g.SW, g.DW, g.PW, g.IW)
+	c.rowsInside *= g.OW
 	if c.macs = g.MACs; c.macs == 0 {
 		c.macs = c.pixels * c.outputs * c.columns
 	}
@@ -88,7 +93,8 @@ func count(g *Geometry) *counts {
 // patches counts what is copied, tap by tap, to have the inputs of a dilated
 // product in a row: one pixel at the side of the map by itself, all between at once.
 func (c *counts) patches(g *Geometry) {
-	c.groups = max(1, g.Groups)
+	c.groups, c.phases, c.image = max(1, g.Groups), max(1, min(g.SH, g.KH)*min(g.SW, g.KW)), g.N*g.IH*g.IW
+	c.most = (g.KH + g.SH - 1) / max(1, g.SH) * (g.KW + g.SW - 1) / max(1, g.SW)
 	if g.DW > 1 {
 		c.copies, c.pieces = (c.edge+c.rows)*g.KW*c.groups, c.inside*c.groups
 	}
@@ -230,9 +236,14 @@ var factors = map[string]func(c *counts) int{
 	"borderPixels":             func(c *counts) int { return c.border },
 	"tapsInside":               func(c *counts) int { return c.inside },
 	"tapsOutside":              func(c *counts) int { return c.pixels*c.taps - c.inside },
+	"rowsInside":               func(c *counts) int { return c.rowsInside },
 	"windowRows":               func(c *counts) int { return c.windowRows },
 	"windowRowVectors":         func(c *counts) int { return c.windowRows * c.across },
 	"windowColumns":            func(c *counts) int { return c.band },
+	"mostTaps":                 func(c *counts) int { return c.most },
+	"laterPixels":              func(c *counts) int { return max(0, c.pixels-1) },
+	"phases":                   func(c *counts) int { return c.phases },
+	"image":                    func(c *counts) int { return c.image },
 	"groups":                   func(c *counts) int { return c.groups },
 	"pieces":                   func(c *counts) int { return c.pieces },
 	"copies":                   func(c *counts) int { return c.copies },
@@ -245,6 +256,7 @@ var factors = map[string]func(c *counts) int{
 	"sums":                     func(c *counts) int { return c.parts.Sums },
 	"products":                 func(c *counts) int { return c.parts.Products },
 	"wideSums":                 func(c *counts) int { return c.parts.WideSums },
+	"equalSums":                func(c *counts) int { return c.parts.EqualSums },
 	"wideProducts":             func(c *counts) int { return c.parts.WideProducts },
 	"quantised":                func(c *counts) int { return c.parts.Quantised },
 	"plain":                    func(c *counts) int { return c.parts.Plain },
@@ -296,6 +308,15 @@ var features = map[Kind][]string{
 		pixels*blocks*tapPairs pixels*blocks*oddTaps pixels*blocks*multiplied borderPixels*blocks
 		rowPairsUp*blockOutputs
 		rowPairsUp*channels*windowWords*inputColumns rowPairsUp*channelWordsUp*windowWords*inputColumns`),
+	Transposed: words(`
+		call phases rows rows*phases image image*outputs image*outputQuadsUp image*channels pixels pixels*outputs
+		pixels*taps pixels*phases pixels*phases*outputQuadsUp pixels*columnVectors pixels*columnWords
+		pixels*outputs*columnVectors pixels*outputQuadsUp*columnVectors pixels*outputs*columns tapsInside
+		tapsInside*outputQuadsUp tapsInside*outputs*channels tapsInside*outputQuadsUp*channels
+		tapsInside*outputs*channelVectors image*mostTaps image*mostTaps*channels image*mostTaps*channelWords
+		image*mostTaps*outputs*channels image*mostTaps*outputs*channelVectors image*mostTaps*outputQuadsUp*channels
+		image*mostTaps*outputQuadsUp*channelVectors image*mostTaps*outputQuadsUp image*mostTaps*outputs
+		image*mostTaps*outputPairsUp*channelWords image*outputQuadsUp*channelVectors borderPixels*taps*outputs`),
 	Matrix: words(`
 		call pixels outputs columns columnWords columnVectors outputQuadsUp outputs*columnWords
 		outputQuadsUp*columns outputQuadsUp*columnWords pixels*columns pixels*columnWords pixels*columnVectors
@@ -321,7 +342,9 @@ var features = map[Kind][]string{
 	Copy: words(`
 		call pixels channels values pixels*channels pixels*channelWords pixels*channelsBeyondWords
 		pixels*channelVectors pixels*outputQuadsUp pixels*outputsBeyondQuads`),
-	Other: words(`call values MACs`),
+	Other: words(`call values MACs pixels pixels*channels pixels*channelWords pixels*channelVectors
+		pixels*channelsBeyondWords pixels*outputQuadsUp pixels*outputQuadsUp*channels
+		pixels*outputQuadsUp*channelWords pixels*outputQuadsUp*channelVectors pixels*outputQuadsUp*outputs`),
 }
 
 // wideFeatures are those of variants on int16 besides, by eight columns and four pixels.
@@ -363,7 +386,27 @@ var moreFeatures = []struct {
 	part string
 	of   map[Kind][]string
 }{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
-	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures}}
+	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures},
+	{"pair_sum_s16", equalFeatures}, {"avg_pool_s16", meanFeatures}, {"batch_matmul", sideFeatures},
+	{"concatenation", partFeatures}, {"copy_rows", partFeatures}, {"_lstm_", laterFeatures}, {"_gru_", laterFeatures}}
+
+// equalFeatures are those of sums that are simpler where both operands have one scale.
+var equalFeatures = map[Kind][]string{Element: words(`values*equalSums channelVectors*equalSums`)}
+
+// meanFeatures are those of pools that read windows four channels or eight at a time, row by row.
+var meanFeatures = map[Kind][]string{Pool: words(`rowsInside rowsInside*channels rowsInside*channelWordsUp
+	rowsInside*channelOctets`)}
+
+// sideFeatures are those of products of two activations, whose right sides are packed.
+var sideFeatures = map[Kind][]string{Matrix: words(`groups groups*outputs groups*columns groups*outputs*columns
+	groups*outputs*columnWords groups*outputs*columnVectors groups*outputQuadsUp*columns`)}
+
+// laterFeatures are those of recurrent layers, whose first step has no state yet.
+var laterFeatures = map[Kind][]string{Other: words(`laterPixels*outputs laterPixels*outputs*outputs
+	laterPixels*outputQuadsUp*outputs laterPixels*outputQuadsUp*outputQuadsUp`)}
+
+// partFeatures are those of rows that are made up of parts.
+var partFeatures = map[Kind][]string{Copy: words(`groups pixels*groups`)}
 
 // exchangeFeatures are those of variants that exchange rows and columns (channels) of matrices, which are counted as
 // rows of pixels: in blocks of four by four with strides for the rest, or along the longer ones.

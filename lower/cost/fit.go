@@ -94,7 +94,7 @@ func fitVariant(k Key, ps []Point) *Model {
 func fitPooled(k Key, ps []Point) *Model {
 	x := newSystem(ps, pooled)
 	m := x.model(k, x.positive(x.all()))
-	m.Points, m.Covers = len(ps), traits{true, true, true, true, true}
+	m.Points, m.Covers = len(ps), traits{true, true, true, true, true, true}
 	variants := map[string]int{}
 	for _, p := range ps {
 		if _, ok := variants[p.Variant]; !ok {
@@ -123,7 +123,7 @@ func fitPooled(k Key, ps []Point) *Model {
 // have besides, by the name that the manifest gives them.
 func candidates(key Key, ps []Point) []string {
 	var out []string
-	for _, kind := range []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other} {
+	for _, kind := range allKinds {
 		if !slices.ContainsFunc(ps, func(p Point) bool { return p.Kind == kind }) {
 			continue
 		}

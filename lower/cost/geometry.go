@@ -15,6 +15,7 @@ type Kind string
 const (
 	Convolution Kind = "convolution" // windows times weights, all channels of a group
 	Depthwise   Kind = "depthwise"   // a window and weights for each channel
+	Transposed  Kind = "transposed"  // a convolution from its output to its input
 	Matrix      Kind = "matrix"      // rows times constant weights
 	Pool        Kind = "pool"
 	Element     Kind = "element" // one result from one element of each operand
@@ -22,7 +23,7 @@ const (
 	Other       Kind = "other"
 )
 
-var allKinds = []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other}
+var allKinds = []Kind{Convolution, Depthwise, Transposed, Matrix, Pool, Element, Copy, Other}
 
 // Alike reports a kind whose layers take about the same time, of whatever operator they
 // are: what some of them take estimates the others. Data movement is everything from one
@@ -56,6 +57,7 @@ type Parts struct {
 	Sums         int // of int8
 	Products     int // of int8, and what else has two operands
 	WideSums     int // of int16
+	EqualSums    int // of int16 with one scale
 	WideProducts int // of int16
 	Quantised    int // floats that become integers
 	Plain        int // operators on plain numbers
@@ -75,7 +77,7 @@ func (g *Geometry) fields() []field {
 		{"PW", &g.PW}, {"groups", &g.Groups}, {"MACs", &g.MACs}, {"broadcast", &g.Broadcast}, {"reads", &p.Reads},
 		{"tables", &p.Tables}, {"extremes", &p.Extremes}, {"divisions", &p.Divisions}, {"sums", &p.Sums},
 		{"products", &p.Products},
-		{"wideSums", &p.WideSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain},
+		{"wideSums", &p.WideSums}, {"equalSums", &p.EqualSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain},
 		{"library", &p.Library}}
 }
 
@@ -124,25 +126,26 @@ func ParseGeometry(text string) (Geometry, error) {
 // traits are forms of layers that variants treat apart: a model answers for
 // those only that it was measured with. Rows: more than one pixel, or row of a
 // matrix. Library: calls of the C library.
-type traits struct{ Dilated, Grouped, Broadcast, Rows, Library bool }
+type traits struct{ Dilated, Grouped, Broadcast, Rows, Library, Transposed bool }
 
 func traitsOf(g *Geometry) traits {
 	return traits{Dilated: g.DH > 1 || g.DW > 1, Broadcast: g.Broadcast > 0, Rows: g.N*g.OH*g.OW > 1,
-		Library: g.Parts.Library > 0,
-		Grouped: g.Kind == Convolution && g.Groups > 1 || g.Kind == Depthwise && g.C != g.OC}
+		Library: g.Parts.Library > 0, Transposed: g.Kind == Transposed,
+		Grouped: g.Kind == Convolution && g.Groups > 1 || g.Kind == Depthwise && g.C != g.OC ||
+			g.Kind == Transposed && g.Groups > 1}
 }
 
 func (t traits) covers(x traits) bool { return t.or(x) == t }
 
 func (t traits) or(x traits) traits {
 	return traits{t.Dilated || x.Dilated, t.Grouped || x.Grouped, t.Broadcast || x.Broadcast, t.Rows || x.Rows,
-		t.Library || x.Library}
+		t.Library || x.Library, t.Transposed || x.Transposed}
 }
 
 // flags name the traits in tables.
 func (t *traits) flags() map[string]*bool {
 	return map[string]*bool{"dilated": &t.Dilated, "grouped": &t.Grouped, "broadcast": &t.Broadcast, "rows": &t.Rows,
-		"library": &t.Library}
+		"library": &t.Library, "transposed": &t.Transposed}
 }
 
 // Elements is an element-wise geometry of n elements.
@@ -227,6 +230,8 @@ func (g Geometry) some(some, all int) Geometry {
 	case some == all:
 	case g.Kind == Matrix:
 		g.N = g.N * some / all
+	case g.Kind == Transposed:
+		g.IH, g.OH = g.IH*some/all, g.OH*some/all
 	case g.OH == all:
 		g.OH, g.PH, g.IH = some, 0, (some-1)*g.SH+(g.KH-1)*g.DH+1
 	case g.OW >= all: // pixels

@@ -65,19 +65,48 @@ func GeometryOf(n *ir.Node) cost.Geometry {
 	case ok:
 		return g
 	case n.Op == op.Gemm && len(n.In) > 1 && n.In[0].Type.Rank() == 2 && n.In[1].Const != nil:
-		g := flat(cost.Matrix, n.In[0].Type.Shape[0])
-		g.C, g.OC, g.Groups = n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1], 1
-		return g
+		return matrix(1, n.In[0].Type.Shape[0], n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1])
+	case n.Op == op.MatMul:
+		if m, err := op.MatMulGeometry(n); err == nil && m.Flat() {
+			return matrix(1, len(m.A)*m.M, m.K, m.N)
+		} else if err == nil {
+			return matrix(len(m.A), len(m.A)*m.M, m.K, m.N)
+		}
 	case n.Op.Pattern <= ir.Broadcast || n.Op == op.Fused && loop(n):
 		return elements(n)
 	case n.Op.Pattern == ir.Injective:
 		return moved(n)
 	}
-	g = flat(cost.Other, 1)
-	g.OC = n.Out[0].Type.Elems()
+	g = lanes(n)
 	if n.Op.MACs != nil {
 		g.MACs = int(n.Op.MACs(n))
 	}
+	return g
+}
+
+// matrix is the geometry of products, of so many right sides.
+func matrix(sides, rows, columns, outputs int) cost.Geometry {
+	g := flat(cost.Matrix, rows)
+	g.C, g.OC, g.Groups = columns, outputs, sides
+	return g
+}
+
+// lanes are what an operator computes together: along its axis, or the last dimension.
+func lanes(n *ir.Node) cost.Geometry {
+	last := func(t ir.Type) int {
+		axis := t.Rank() - 1
+		if spec := slices.IndexFunc(n.Op.Attrs, func(s ir.AttrSpec) bool { return s.Name == "axis" }); spec >= 0 {
+			axis, _ = op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, t.Rank())
+		}
+		if t.Rank() == 0 {
+			return 1
+		}
+		return max(1, t.Shape[axis])
+	}
+	y := n.Out[0].Type
+	g := flat(cost.Other, 1)
+	g.C, g.OC = last(n.In[0].Type), last(y)
+	g.N = y.Elems() / g.OC
 	return g
 }
 
@@ -87,12 +116,18 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 	if n.Op == op.Fused && n.Body[0].Nodes[0].Op == op.Conv {
 		n = n.Body[0].Nodes[0]
 	}
-	if n.Op == op.Conv {
+	if n.Op == op.Conv || n.Op == op.ConvTranspose {
 		c, err := op.ConvGeometry(n)
 		if err != nil || len(c.In) > 2 {
 			return cost.Geometry{}, false
 		}
 		convAlongWidth(c)
+		if c.Transposed { // the windows of its input lie in its output
+			c.In, c.Out = c.Out, c.In
+			g := spatial(cost.Transposed, c.N, param.ConvWindow(c))
+			g.C, g.OC, g.Groups = c.CIn, c.COut, c.Group
+			return g, true
+		}
 		g := spatial(cost.Convolution, c.N, param.ConvWindow(c))
 		g.C, g.OC, g.Groups = c.CIn, c.COut, c.Group
 		if c.Group > 1 && op.IsDepthwise(c) {
@@ -137,6 +172,16 @@ func moved(n *ir.Node) cost.Geometry {
 		}
 	}
 	g := flat(cost.Copy, 1)
+	if n.Op == op.Concat && n.Out[0].Type.Elems() > 0 { // rows of bytes, of so many parts
+		t := n.Out[0].Type
+		order, axis := t.OrderOrIdentity(), Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, t.Rank()))
+		for _, d := range order[:slices.Index(order, axis)] {
+			g.N *= t.Shape[d]
+		}
+		g.C, g.Groups = t.Elems()/g.N*t.DType.Size(), len(n.In)
+		g.OC = g.C
+		return g
+	}
 	g.C, g.OC, g.Groups, g.Broadcast = n.In[0].Type.Elems(), n.Out[0].Type.Elems(), 1, 1
 	return g
 }
@@ -235,7 +280,10 @@ func part(n *ir.Node, p *cost.Parts) *int {
 // widePart is part of nodes on int16.
 func widePart(n *ir.Node, p *cost.Parts) *int {
 	switch n.Op {
-	case op.Add:
+	case op.Add, op.Sub:
+		if x, y := n.In[0].Type.Quant, n.In[1].Type.Quant; x.Equal(y) {
+			return &p.EqualSums
+		}
 		return &p.WideSums
 	case op.Mul:
 		return &p.WideProducts

@@ -134,7 +134,17 @@ func (p *Pricers) price(q *Query) (a Answer, err error) {
 		g = fail.Must(q.Graph())
 	}
 	fail.Check(errors.Join(g.Verify()...))
-	for _, l := range fail.Must(x.Of(g)) {
+	list, err := x.Of(g)
+	unknown := func(l lower.Priced) bool { return !l.Low.View && !l.Cost.Known() }
+	if q.Layer == "" && (err != nil || slices.ContainsFunc(list, unknown)) { // what a program makes of it may have one
+		float := *q
+		float.Word = "float32"
+		whole, of := x.Whole(fail.Must(float.Graph()), q.Precision)
+		if of == nil && (err != nil || !slices.ContainsFunc(whole, unknown)) {
+			list, err = whole, nil
+		}
+	}
+	for _, l := range fail.Must(list, err) {
 		if l.Low.View {
 			continue
 		}
@@ -212,11 +222,11 @@ func (q *Query) inputs(g *ir.Graph, d *ir.OpDef) (in []*ir.Value, err error) {
 			return nil, fmt.Errorf("input %d has shape %v: want sizes from 1, at most %d elements", i, shape, 1<<26)
 		}
 		switch {
-		case d.WeightAxis != nil && i == 1:
+		case i > 0 && i < biasOf(d) && (d != op.MatMul || len(shape) < 3): // batches of right sides are computed
 			v := g.AddConst("w", random(r, weights, shape))
 			v.Type = quantised(weights, shape, weightScale)
 			in = append(in, v)
-		case d.WeightAxis != nil && i == 2:
+		case i > 0 && i == biasOf(d):
 			in = append(in, g.AddConst("b", bias(r, q.Precision, shape)))
 		default:
 			in = append(in, g.AddInput("x", quantised(data, shape, dataScale)))
@@ -226,6 +236,17 @@ func (q *Query) inputs(g *ir.Graph, d *ir.OpDef) (in []*ir.Value, err error) {
 		in = append(in, g.AddConst("c", tensor.Of([]int{len(c)}, c)))
 	}
 	return in, nil
+}
+
+// biasOf is which input of an operator is its bias, behind those that are weights; 0: there are none.
+func biasOf(d *ir.OpDef) int {
+	switch {
+	case slices.Contains([]*ir.OpDef{op.LSTM, op.GRU, op.RNN}, d):
+		return 3
+	case d.WeightAxis != nil:
+		return 2
+	}
+	return 0
 }
 
 // finish gives weights a scale for each channel, and results theirs.

@@ -108,6 +108,9 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 // phaseFunc computes a phase.
 const phaseFunc = "nncc_helium_transpose_conv_phase_s8"
 
+// phaseFunc16 stands for it in tables of costs where data are int16.
+const phaseFunc16 = "nncc_helium_transpose_conv_phase_s16"
+
 // phases is any transposed convolution as one convolution for each phase of the
 // strides.
 var phases = &kernel.Kernel{
@@ -120,20 +123,22 @@ var phases = &kernel.Kernel{
 		quantised.PhaseRule),
 }
 
-func lowerPhases(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases.Must(n)) }
+func lowerPhases(n *kernel.Node) *call.Lowered {
+	return phaseCalls(n, quantised.Phases.Must(n), phaseFunc)
+}
 
 // phases16 is phases on int16 data: what is copied is bytes.
 var phases16 = &kernel.Kernel{
-	Name: "nncc_helium_transpose_conv_phase_s16", Library: Library,
+	Name: phaseFunc16, Library: Library,
 	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases16.Must(n)) },
+	Lower: func(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases16.Must(n), phaseFunc16) },
 	Was:   "HELIUM-PHASE16", Rules: kernel.All(cond.Helium,
 		quantised.PhaseRules16(func(l *quantised.Layer) string { return l.Shifts16(0) })),
 }
 
-// phaseCalls is a call for each phase.
-func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
+// phaseCalls is a call for each phase. One price is for all products that these run.
+func phaseCalls(n *kernel.Node, phases []*quantised.Phase, variant string) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, f := range phases {
@@ -148,7 +153,7 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 		}
 		conv := c.call(call.I32(f.Pitch), n.Generic, false, call.Null{})
 		l.Scratch, l.Rows = max(l.Scratch, conv.scratch), []call.Rows{conv.rows}
-		l.Route = conv.tile.String()
+		l.Route, l.Variant = conv.tile.String(), variant
 		conv.Func = phaseFunc
 		conv.Args[0] = &call.Struct{Type: "nncc_helium_phase_params", Fields: []call.Field{
 			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),
