@@ -77,7 +77,8 @@ func (g *Geometry) fields() []field {
 		{"PW", &g.PW}, {"groups", &g.Groups}, {"MACs", &g.MACs}, {"broadcast", &g.Broadcast}, {"reads", &p.Reads},
 		{"tables", &p.Tables}, {"extremes", &p.Extremes}, {"divisions", &p.Divisions}, {"sums", &p.Sums},
 		{"products", &p.Products},
-		{"wideSums", &p.WideSums}, {"equalSums", &p.EqualSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain},
+		{"wideSums", &p.WideSums}, {"equalSums", &p.EqualSums},
+		{"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain},
 		{"library", &p.Library}}
 }
 

@@ -67,11 +67,7 @@ func GeometryOf(n *ir.Node) cost.Geometry {
 	case n.Op == op.Gemm && len(n.In) > 1 && n.In[0].Type.Rank() == 2 && n.In[1].Const != nil:
 		return matrix(1, n.In[0].Type.Shape[0], n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1])
 	case n.Op == op.MatMul:
-		if m, err := op.MatMulGeometry(n); err == nil && m.Flat() {
-			return matrix(1, len(m.A)*m.M, m.K, m.N)
-		} else if err == nil {
-			return matrix(len(m.A), len(m.A)*m.M, m.K, m.N)
-		}
+		return products(n)
 	case n.Op.Pattern <= ir.Broadcast || n.Op == op.Fused && loop(n):
 		return elements(n)
 	case n.Op.Pattern == ir.Injective:
@@ -82,6 +78,15 @@ func GeometryOf(n *ir.Node) cost.Geometry {
 		g.MACs = int(n.Op.MACs(n))
 	}
 	return g
+}
+
+// products is the geometry of a MatMul, of one right side or several.
+func products(n *ir.Node) cost.Geometry {
+	m, sides := Known(op.MatMulGeometry(n)), 1
+	if !m.Flat() {
+		sides = len(m.A)
+	}
+	return matrix(sides, len(m.A)*m.M, m.K, m.N)
 }
 
 // matrix is the geometry of products, of so many right sides.

@@ -128,8 +128,8 @@ func quantiseConst(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	return out
 }
 
-// narrowAcc leaves sums room for products where kernels hold them in 24 bits with their sign: with constants bound at run
-// time all trainings have these.
+// narrowAcc leaves sums room for products where kernels hold them in 24 bits with their sign: with constants bound at
+// run time all trainings have these.
 const narrowAcc = 1 << 22
 
 // weightQuant chooses the scales of constant weights: per output channel
@@ -274,7 +274,7 @@ func (c *calibrator) raiseScales(list []*group) {
 			continue
 		}
 		least := c.leastScale(n, r)
-		if x := of[n.In[0]]; c.opt.Bound && r.narrows && x != nil && x != k && x.params == k.params { // nothing was seen
+		if c.opt.Bound && r.narrows && unseen(of[n.In[0]], k) {
 			least = 1.5 * k.params.scale
 		}
 		if least <= k.params.scale {
@@ -286,6 +286,9 @@ func (c *calibrator) raiseScales(list []*group) {
 		}
 	}
 }
+
+// unseen reports groups apart that have one quantisation all the same, as where nothing but zeros was seen.
+func unseen(x, y *group) bool { return x != nil && x != y && x.params == y.params }
 
 // reachMargin is for the rounding of weights and scales behind leastScale.
 const reachMargin = 1 + 0x1p-10

@@ -226,8 +226,8 @@ func TestLayouts(t *testing.T) {
 		for seed := range uint64(nets) {
 			net := irtest.Gen(seed, tensor.F32)
 			x, y := compileFor(t, net, "x", spec, bindable), compileFor(t, retrained(net, seed), "y", spec, bindable)
-			testenv.Check(t, x.Info.Layout == y.Info.Layout, "%s: network %d has another layout after another training", b,
-				seed)
+			same := x.Info.Layout == y.Info.Layout
+			testenv.Check(t, same, "%s: network %d has another layout after another training", b, seed)
 		}
 	}
 }
