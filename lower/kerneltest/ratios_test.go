@@ -93,19 +93,23 @@ func (l convKind) vectors(name string) kerneltest.Kind {
 	return k
 }
 
-// depthwise is a kind of depthwise convolutions of channels and windows that have kernels of their own.
-func (l convKind) depthwise(name string) kerneltest.Kind {
+// depthwise is a kind of depthwise convolutions of channels and windows that have kernels of their own: squares, or
+// lines.
+func (l convKind) depthwise(name string, lines bool) kerneltest.Kind {
 	k := kerneltest.Kind{Name: name}
 	for i, channels := range []int{3, 5, 8, 10, 12, 16, 20, 24} {
-		for _, window := range []int{2, 3, 4, 5, 7} {
+		for j, window := range []int{2, 3, 4, 5, 7} {
 			for stride := 1; stride <= 2; stride++ {
-				pad := window / 2
-				weights := fmt.Sprintf("i8[%d,1,%d,%d] %s = rand 1", channels, window, window,
-					weightScales(channels, i%2 > 0))
-				out := (9+2*pad-window)/stride + 1
-				k.Layers = append(k.Layers, l.conv([2]int{channels, 9}, [2]int{channels, out}, weights,
-					fmt.Sprintf("group=%d, strides=[%d,%d], pads=[%d,%d,%d,%d], ", channels, stride, stride, pad, pad,
-						pad, pad)))
+				w, h := window, window
+				if lines && (i/2+j)%2 > 0 {
+					h = 1
+				} else if lines {
+					w = 1
+				}
+				weights := fmt.Sprintf("i8[%d,1,%d,%d] %s = rand 1", channels, h, w, weightScales(channels, i%2 > 0))
+				k.Layers = append(k.Layers, l.conv([2]int{channels, 9}, [2]int{channels, 8/stride + 1}, weights,
+					fmt.Sprintf("group=%d, strides=[%d,%d], pads=[%d,%d,%d,%d], ", channels, stride, stride, h/2, w/2,
+						h-1-h/2, w-1-w/2)))
 			}
 		}
 	}
@@ -143,7 +147,8 @@ func ratioKinds(t *testing.T) []kerneltest.Kind {
 		wideRelu.vectors("rows of vectors int16"), wide.fewInputs("few inputs int16", 1, 3),
 		wideRelu.fewInputs("few inputs int16 relu", 1, 3),
 		convKind{then: "Sigmoid"}.vectors("rows of vectors and a table"),
-		plain.depthwise("windows"), relu.depthwise("windows relu"),
+		plain.depthwise("windows", false), relu.depthwise("windows relu", false),
+		plain.depthwise("lines", true), relu.depthwise("lines relu", true),
 		wide.fewInputs("inputs of four and five vectors int16", 4, 5),
 		wideRelu.fewInputs("inputs of four and five vectors int16 relu", 4, 5))
 }
