@@ -450,19 +450,17 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 
 // part is what some of all rows along an axis of a node's result take in one call.
 func part(target *cost.Target, l *cost.Layer, n *ir.Node, axis, rows, all int) float64 {
-	work := target.Rows(l, rows, all)
-	switch {
-	case n.Op.WeightAxis == nil || n.In[1].Type.Rank() < 2:
-	case n.In[1].Const == nil: // packed in each call
-		bytes := n.In[1].Type.Bytes()
-		if a := n.Along(axis); a.Parts > 0 && a.In[1] >= 0 {
-			bytes = bytes * rows / all
-		}
-		work += target.Copied(bytes)
-	case n.Op == op.Gemm && axis == 1:
-		work = target.Channels(l, rows, all)
+	if n.Op == op.Gemm && axis == 1 {
+		return target.Channels(l, rows, all)
 	}
-	return max(work, target.Copied(0))
+	if right := n.Input(1); n.Op == op.MatMul && right.Const == nil { // right sides by themselves
+		if a := n.Along(axis); a.Parts > 0 && a.In[1] >= 0 && a.In[1] < right.Type.Rank()-2 {
+			one := *l
+			one.Geometry.Groups = max(l.Geometry.Groups*rows/all, 1)
+			l = &one
+		}
+	}
+	return max(target.Rows(l, rows, all), target.Copied(0))
 }
 
 // needs is what the account of chains has to know of the kernel of n.

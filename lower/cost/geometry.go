@@ -229,7 +229,7 @@ func (t *Target) shared(g *Geometry) float64 {
 func (g Geometry) some(some, all int) Geometry {
 	switch {
 	case some == all:
-	case g.Kind == Matrix:
+	case g.Kind == Matrix || g.N >= all: // rows of matrices, lines, pixels
 		g.N = g.N * some / all
 	case g.Kind == Transposed:
 		g.IH, g.OH = g.IH*some/all, g.OH*some/all

@@ -32,3 +32,18 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// TestLines: parts of what is many lines by itself, whatever a line has, cost what all of it does, and their calls.
+func TestLines(t *testing.T) {
+	one := " IH=1 IW=1 OH=1 OW=1 KH=1 KW=1 SH=1 SW=1 DH=1 DW=1"
+	for _, x := range []struct{ library, variant, geometry string }{
+		{"nncc-helium", "nncc_helium_softmax_s8", "other N=128 C=32 OC=32" + one},
+		{"nncc", "nncc_copy_rows", "copy N=4096 C=16 OC=16 groups=2" + one},
+	} {
+		l := &Layer{Library: x.library, Variant: x.variant, Geometry: testenv.Must(ParseGeometry(x.geometry))(t)}
+		target := &Target{ISA: "mve"}
+		whole, parts := target.Rows(l, 4, 4), 4*target.Rows(l, 1, 4)
+		testenv.Check(t, whole > 0 && parts >= 0.99*whole && parts < 1.5*whole, "%s: %.0f in parts, %.0f at once",
+			x.variant, parts, whole)
+	}
+}
