@@ -53,6 +53,9 @@ var rnnKinds = map[string]rnnKind{
 	"LSTM": {4, []string{"sigmoid", "tanh", "tanh"}, 7},
 }
 
+// Recurrent reports LSTM, GRU and RNN.
+func Recurrent(d *ir.OpDef) bool { return rnnKinds[d.Name].gates > 0 }
+
 // RNNAttrs are those of all recurrent operators.
 type RNNAttrs struct {
 	ActivationAlpha []float32

@@ -241,7 +241,7 @@ func (q *Query) inputs(g *ir.Graph, d *ir.OpDef) (in []*ir.Value, err error) {
 // biasOf is which input of an operator is its bias, behind those that are weights; 0: there are none.
 func biasOf(d *ir.OpDef) int {
 	switch {
-	case slices.Contains([]*ir.OpDef{op.LSTM, op.GRU, op.RNN}, d):
+	case op.Recurrent(d):
 		return 3
 	case d.WeightAxis != nil:
 		return 2
