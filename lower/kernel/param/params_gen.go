@@ -1783,6 +1783,17 @@ func (*PairAddS8) CType() string {
 	return "nncc_pair_add_s8_params"
 }
 
+// PairExtremesS8 is nncc_pair_extremes_s8_params.
+type PairExtremesS8 struct {
+	A any `c:"a"`
+	B any `c:"b"`
+}
+
+// CType is the struct in C.
+func (*PairExtremesS8) CType() string {
+	return "nncc_pair_extremes_s8_params"
+}
+
 // PairLinearS8 is nncc_pair_linear_s8_params.
 type PairLinearS8 struct {
 	A      any `c:"a"`
