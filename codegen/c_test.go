@@ -365,9 +365,7 @@ func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffe
 	}
 	tensorOf := func(ty ir.Type) *tensor.Dense {
 		d, err := tensor.FromBytes(ty.DType, ty.Shape, out.Next(ty.Bytes()))
-		if err != nil {
-			t.Fatalf("%s: %v", m.prefix, err)
-		}
+		testenv.Require(t, err == nil, "%s: %v", m.prefix, err)
 		return d
 	}
 	for _, x := range m.info.Inputs {

@@ -121,9 +121,7 @@ func (m *model) states(t testing.TB, g *ir.Graph) []schedule.StateBinding {
 	for _, x := range m.kept {
 		in := slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == x[0] })
 		to := slices.Index(g.OutNames, x[1])
-		if in < 0 || to < 0 {
-			t.Fatalf("no input %s or output %s", x[0], x[1])
-		}
+		testenv.Require(t, in >= 0 && to >= 0, "no input %s or output %s", x[0], x[1])
 		out = append(out, schedule.StateBinding{In: g.In[in], Out: g.Out[to]})
 	}
 	return out

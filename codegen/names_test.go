@@ -54,9 +54,7 @@ func TestIONames(t *testing.T) {
 			}
 			seen := map[string]string{}
 			for i, c := range newIONaming(prefix).names(prefix, names) {
-				if own.MatchString(c) {
-					t.Errorf("%s: %q becomes %s_%s", prefix, names[i], prefix, c)
-				}
+				testenv.Check(t, !own.MatchString(c), "%s: %q becomes %s_%s", prefix, names[i], prefix, c)
 				for _, d := range derived(prefix, c) {
 					who := fmt.Sprintf("name %d %q", i, names[i])
 					if o, ok := seen[d]; ok && o != who {

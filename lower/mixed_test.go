@@ -103,9 +103,7 @@ func TestMixedPrecision(t *testing.T) {
 			if c.mixed && (db < 25 || r.Calibration.SQNR < r.Calibration.Int8SQNR+6) || !c.mixed && db > 20 {
 				t.Errorf("%.1f dB", db)
 			}
-			if r.Graph.In[0].Type.DType != tensor.I8 {
-				t.Errorf("the input is %s", r.Graph.In[0].Type)
-			}
+			testenv.Check(t, r.Graph.In[0].Type.DType == tensor.I8, "the input is %s", r.Graph.In[0].Type)
 		})
 	}
 }

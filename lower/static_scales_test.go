@@ -60,9 +60,7 @@ func TestStaticScales(t *testing.T) {
 						opt.Quant = quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 1), Source: o.source}
 					}
 					r, err := lower.Run(g.Clone(), opt)
-					if err != nil {
-						t.Fatalf("%s\n%v", text, err)
-					}
+					testenv.Require(t, err == nil, "%s\n%v", text, err)
 					dynamic := slices.ContainsFunc(r.Graph.Nodes, func(n *ir.Node) bool {
 						return n.Op == op.DynamicQuantizeLinear
 					})

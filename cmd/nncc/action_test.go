@@ -56,9 +56,7 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 			m := expression.FindStringSubmatch(value)
 			testenv.Require(t, m != nil, "%s: %s is no input", name, value)
 			in, ok := a.Inputs[m[1]]
-			if !ok {
-				t.Fatalf("%s: there is no input %s", name, m[1])
-			}
+			testenv.Require(t, ok, "%s: there is no input %s", name, m[1])
 			value = in.Default
 			if v, ok := inputs[m[1]]; ok {
 				value = v

@@ -351,9 +351,7 @@ func TestLongNames(t *testing.T) {
 	}
 	testenv.Check(t, size <= 4<<20, "names of %d bytes", size)
 	// Names of the model itself stay as they are.
-	if g.Nodes[0].Op.Name != "Add" || len(g.In[0].Name) != 1 {
-		t.Errorf("%s", g.Nodes[0])
-	}
+	testenv.Check(t, g.Nodes[0].Op.Name == "Add" && len(g.In[0].Name) == 1, "%s", g.Nodes[0])
 }
 
 // Libraries come as text or as a binary model; their faults are named.

@@ -370,9 +370,7 @@ func TestScales(t *testing.T) {
 				}
 				err := open(t, g.sig+" <"+list+"> { "+fill(src[1])+g.body+" }")
 				if v == "0.25" {
-					if err != nil {
-						t.Errorf("%s, %s: %v", what, from, err)
-					}
+					testenv.Check(t, err == nil, "%s, %s: %v", what, from, err)
 				} else if err == nil || !strings.Contains(err.Error(), "the scale") || !strings.Contains(err.Error(),
 					g.node+` "`) {
 					t.Errorf("%s, %s, %s: got %v", what, from, v, err)

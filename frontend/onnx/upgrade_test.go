@@ -222,9 +222,7 @@ func TestReorg(t *testing.T) {
 	in := irtest.Inputs(g, 1)
 	got, want := irtest.Run(t, g, in), irtest.Run(t, w, in)
 	for i := range want {
-		if !tensor.Equal(got[i], want[i]) {
-			t.Errorf("%s differs", g.OutNames[i])
-		}
+		testenv.Check(t, tensor.Equal(got[i], want[i]), "%s differs", g.OutNames[i])
 	}
 }
 

@@ -143,9 +143,7 @@ func same(t testing.TB, got, ref *Model, rtol float64, change ...func(*CompareOp
 		f(&opt)
 	}
 	c := Compare(got, ref, opt)
-	if !c.OK() {
-		t.Fatalf("%v", &DifferError{c})
-	}
+	testenv.Require(t, c.OK(), "%v", &DifferError{c})
 	return c
 }
 

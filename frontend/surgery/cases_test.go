@@ -47,9 +47,7 @@ func compared(t testing.TB, res *Result, outputs int, relative float64) {
 	t.Helper()
 	testenv.Require(t, len(res.Verified) != 0, "nothing was compared")
 	for _, v := range res.Verified {
-		if !v.OK() {
-			t.Errorf("%s: %v", v.Path, &DifferError{v.Comparison})
-		}
+		testenv.Check(t, v.OK(), "%s: %v", v.Path, &DifferError{v.Comparison})
 	}
 	last := res.Verified[len(res.Verified)-1]
 	testenv.Check(t, len(last.Outputs) == outputs && len(last.Missing) == 0 && last.Against == mainName,
@@ -327,9 +325,7 @@ func TestViT(t *testing.T) {
 		// Cutting apart and moving data changes no bit.
 		for _, v := range res.Verified[:2] {
 			for _, o := range v.Outputs {
-				if v.Wanted != "bit for bit" || o.MaxAbs != 0 {
-					t.Errorf("%s: %+v", v.Path, o)
-				}
+				testenv.Check(t, v.Wanted == "bit for bit" && o.MaxAbs == 0, "%s: %+v", v.Path, o)
 			}
 		}
 	}

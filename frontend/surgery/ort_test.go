@@ -65,9 +65,7 @@ func inRuntime(t *testing.T, script string, m *Model, bound float64) {
 	}
 	said := ort.Run(t, jobs)
 	for i, r := range said {
-		if r.Err != "" {
-			t.Fatalf("model %d: %s", i%2, r.Err)
-		}
+		testenv.Require(t, r.Err == "", "model %d: %s", i%2, r.Err)
 	}
 	for k := 0; k < len(said); k += 2 {
 		got := map[string]*tensor.Dense{}

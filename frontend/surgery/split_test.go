@@ -254,9 +254,7 @@ func TestMergeSubgraphs(t *testing.T) {
 			t.Errorf("%v: %v", prefixes, f)
 		}
 		c := Cascade(m, []*Model{a, b}, in("a", "b"), CompareOptions{Equal: true, Count: 4})
-		if !c.OK() {
-			t.Errorf("%v: %v", prefixes, &DifferError{c})
-		}
+		testenv.Check(t, c.OK(), "%v: %v", prefixes, &DifferError{c})
 	}
 }
 

@@ -154,9 +154,7 @@ func TestBeyond(t *testing.T) {
 		for range 5 {
 			in := layerInputs(t, l, g, m)
 			out, err := interp.Run(g, in, nil)
-			if err != nil {
-				t.Fatalf("%s %s: %v", l.Op, l.Type, err)
-			}
+			testenv.Require(t, err == nil, "%s %s: %v", l.Op, l.Type, err)
 			for k, want := range f(l, in) {
 				for i, w := range want {
 					if have := out[k].Float(i); math.Abs(have-w) > 1e-4*max(1, math.Abs(w)) {

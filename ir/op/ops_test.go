@@ -27,9 +27,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		testenv.Check(t, d.Quant != ir.QInt || d.EvalQ != nil, "%s computes on integers but has no EvalQ", d.Name)
 		seen := map[string]bool{}
 		for _, a := range d.Attrs {
-			if seen[a.Name] {
-				t.Errorf("%s declares attribute %s twice", d.Name, a.Name)
-			}
+			testenv.Check(t, !seen[a.Name], "%s declares attribute %s twice", d.Name, a.Name)
 			seen[a.Name] = true
 		}
 	}

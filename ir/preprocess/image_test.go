@@ -81,9 +81,7 @@ func TestPlace(t *testing.T) {
 			m.Place(preprocess.Resize(mode))
 			for _, x := range [][3]int{{m.Crop.X, m.Crop.Width, m.Width}, {m.Crop.Y, m.Crop.Height, m.Height},
 				{m.At.X, m.At.Width, m.OutWidth}, {m.At.Y, m.At.Height, m.OutHeight}} {
-				if x[0] < 0 || x[1] < 1 || x[0]+x[1] > x[2] {
-					t.Fatalf("%+v: %v is outside", m, x)
-				}
+				testenv.Require(t, x[0] >= 0 && x[1] >= 1 && x[0]+x[1] <= x[2], "%+v: %v is outside", m, x)
 			}
 		}
 		m.Place(preprocess.Fit)

@@ -52,9 +52,7 @@ func TestVerifyIndices(t *testing.T) {
 				for _, s := range index {
 					if strings.HasSuffix(path, s) && x > 0 {
 						seen[s] = true
-						if err == nil {
-							t.Errorf("nobody objects to %s = %d", path, x)
-						}
+						testenv.Check(t, err != nil, "nobody objects to %s = %d", path, x)
 					}
 				}
 			}

@@ -69,9 +69,7 @@ func TestInterpolateRefused(t *testing.T) {
 }`)
 	before := g.String()
 	done := testenv.Must(fuse.Interpolate(g))(t)
-	if len(done) != 0 || g.String() != before {
-		t.Errorf("%v: want the nodes as they are\n%s", done, g)
-	}
+	testenv.Check(t, len(done) == 0 && g.String() == before, "%v: want the nodes as they are\n%s", done, g)
 }
 
 // TestRandomCurves: random int16 graphs become what is reported, in the

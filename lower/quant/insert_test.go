@@ -329,9 +329,7 @@ func TestFloatTail(t *testing.T) {
 	s := samples(b.g, 4, 1)
 	q, _ := quantised(t, b.g, quant.Options{Samples: s})
 	want, got := irtest.Run(t, b.g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
-	if q.Out[0].Type.DType != tensor.F32 {
-		t.Errorf("the output is %s, want f32", q.Out[0].Type)
-	}
+	testenv.Check(t, q.Out[0].Type.DType == tensor.F32, "the output is %s, want f32", q.Out[0].Type)
 	db := ratio(want[4*64:], got[4*64:])
 	testenv.Check(t, !(db < 30), "the probabilities have %.1f dB", db)
 }

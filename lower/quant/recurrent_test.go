@@ -80,17 +80,13 @@ func TestRecurrent(t *testing.T) {
 						continue
 					}
 					for _, n := range q.Nodes {
-						if !n.Quantised() {
-							t.Errorf("%s: %s is float", name, n)
-						}
+						testenv.Check(t, n.Quantised(), "%s: %s is float", name, n)
 					}
 					want, got := irtest.Run(t, g, s[0]), runInteger(t, q, s[0])
 					for i := range want {
 						db := ratio(want[i].Floats(), got[i].Floats())
 						t.Logf("%s, output %d: %.1f dB", name, i, db)
-						if db < least {
-							t.Errorf("%s, output %d: %.1f dB, want %g", name, i, db, least)
-						}
+						testenv.Check(t, db >= least, "%s, output %d: %.1f dB, want %g", name, i, db, least)
 					}
 					if !given {
 						continue

@@ -138,9 +138,7 @@ func TestWindow(t *testing.T) {
 	for k, f := range frames {
 		outs := testenv.Must(r.Step(f))(t)
 		for i, v := range want[k] {
-			if outs[0].Float(i) != float64(v) {
-				t.Errorf("step %d: %v, want %v", k, outs[0], want[k])
-			}
+			testenv.Check(t, outs[0].Float(i) == float64(v), "step %d: %v, want %v", k, outs[0], want[k])
 		}
 	}
 }

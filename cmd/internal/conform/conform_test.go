@@ -95,9 +95,7 @@ func require(t *testing.T, p *Plan) {
 		if err == nil {
 			continue
 		}
-		if testenv.Required(tool[1]) {
-			t.Fatalf("%v, but NNCC_REQUIRE lists %s", err, tool[1])
-		}
+		testenv.Require(t, !testenv.Required(tool[1]), "%v, but NNCC_REQUIRE lists %s", err, tool[1])
 		t.Logf("%s is left out: %v", target, err)
 		p.Targets = slices.DeleteFunc(slices.Clone(p.Targets), func(s string) bool { return s == target })
 	}

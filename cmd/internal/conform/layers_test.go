@@ -173,9 +173,7 @@ func TestRunTime(t *testing.T) {
 		for i, c := range cases {
 			prefix := fmt.Sprintf("r%03d", i)
 			o, err := c.Compile(spec, prefix)
-			if err != nil {
-				t.Fatalf("%s: %v", c.Graph, err)
-			}
+			testenv.Require(t, err == nil, "%s: %v", c.Graph, err)
 			built = append(built, &Built{c, prefix, o})
 		}
 		seen := 0

@@ -119,9 +119,7 @@ func TestAutoNeverSlower(t *testing.T) {
 						var err error
 						vs[i], err = c.Verify(context.Background())
 						require(t, err)
-						if vs[i].Mismatches > 0 {
-							t.Fatalf("%d mismatches", vs[i].Mismatches)
-						}
+						testenv.Require(t, vs[i].Mismatches <= 0, "%d mismatches", vs[i].Mismatches)
 					}
 					slower(t, vs[0], vs[1])
 					t.Logf("%s on %s, installed library: %v: %d instructions become %d", name, b.board, lib,
@@ -159,9 +157,7 @@ func TestLegalizedModels(t *testing.T) {
 		model := filepath.Join(dir, "models", name+".onnx")
 		for _, outputs := range []option.Outputs{option.NativeOutputs, option.OriginalOutputs} {
 			r, err := config(model, "").LegalizeModel(nil, outputs)
-			if err != nil || r.Differs != nil {
-				t.Fatalf("%s: %v, %v", name, err, r.Differs)
-			}
+			testenv.Require(t, err == nil && r.Differs == nil, "%s: %v, %v", name, err, r.Differs)
 			m := testenv.Must(onnx.Parse(r.Model, onnx.Limits{}))(t)
 			for _, f := range onnx.Check(m) {
 				t.Errorf("%s, %s outputs: %s", name, outputs, f)

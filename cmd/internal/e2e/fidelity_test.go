@@ -73,9 +73,7 @@ func TestSharedFidelity(t *testing.T) {
 					t.Error(v.Text())
 				}
 				for _, f := range v.Fidelity {
-					if f.Compared == 0 {
-						t.Errorf("output %s: nothing is compared", f.Output)
-					}
+					testenv.Check(t, f.Compared != 0, "output %s: nothing is compared", f.Output)
 				}
 			})
 		}

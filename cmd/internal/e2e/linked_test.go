@@ -248,9 +248,7 @@ func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 	}
 	res, err := run.Run(context.Background(), &spec, im, []run.Case{c})
 	testenv.Require(t, err == nil, "%s: %v", way, err)
-	if res.Cases[0].Status != 0 {
-		t.Fatalf("%s: status %d", way, res.Cases[0].Status)
-	}
+	testenv.Require(t, res.Cases[0].Status == 0, "%s: status %d", way, res.Cases[0].Status)
 	for i := range want {
 		testenv.Check(t, string(res.Cases[0].Outputs[i]) == string(want[i]),
 			"%s: output %d is not what the interpreter gives", way, i)

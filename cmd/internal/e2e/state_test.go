@@ -297,9 +297,7 @@ func sameResults(t *testing.T, name string, a, b *driver.Compiled) {
 		x := testenv.Must(interp.Run(a.Lowered.Graph, in, nil))(t)
 		y := testenv.Must(interp.Run(b.Lowered.Graph, in, nil))(t)
 		for i := range x {
-			if !tensor.Equal(x[i], y[i]) {
-				t.Errorf("%s: output %d differs without fusion", name, i)
-			}
+			testenv.Check(t, tensor.Equal(x[i], y[i]), "%s: output %d differs without fusion", name, i)
 		}
 	}
 }
@@ -318,9 +316,7 @@ func TestSharedActivations(t *testing.T) {
 			t.Errorf("%s is a step of its own", s.Name)
 		}
 	}
-	if fused < 50 {
-		t.Errorf("%d convolutions with an activation, want those of the whole network", fused)
-	}
+	testenv.Check(t, fused >= 50, "%d convolutions with an activation, want those of the whole network", fused)
 }
 
 // TestCurves: with 16-bit data the same subgraphs are one curve, where it is as
@@ -352,9 +348,7 @@ func profiled(t *testing.T, c *driver.Config) (*driver.Compiled, *report.Verdict
 	t.Helper()
 	f := testenv.Must(driver.Compile(c))(t)
 	vs := testenv.Must(f.Profile(context.Background()))(t)
-	if vs[0].Differs() {
-		t.Errorf("%+v", vs[0].Outputs)
-	}
+	testenv.Check(t, !vs[0].Differs(), "%+v", vs[0].Outputs)
 	return f.Models[0], vs[0]
 }
 

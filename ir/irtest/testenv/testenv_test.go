@@ -31,9 +31,7 @@ func TestKnobs(t *testing.T) {
 			t.Errorf("%s: %s; tests ask testenv", path, s)
 		}
 		for _, m := range asked.FindAllSubmatch(b, -1) {
-			if !testenv.Known(string(m[1])) {
-				t.Errorf("%s asks for %s, which is no knob", path, m[1])
-			}
+			testenv.Check(t, testenv.Known(string(m[1])), "%s asks for %s, which is no knob", path, m[1])
 		}
 		return err
 	})

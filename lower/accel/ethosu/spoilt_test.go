@@ -64,9 +64,7 @@ func outcome(t *testing.T, n *ir.Node) [][]byte {
 func TestDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range recorded(t) {
-		if outcome(t, n) == nil {
-			t.Fatalf("%s is refused as it is", n)
-		}
+		testenv.Require(t, outcome(t, n) != nil, "%s is refused as it is", n)
 		for range 40 {
 			i := rng.IntN(2)
 			b := n.In[i].Const.Bytes()
@@ -78,9 +76,7 @@ func TestDamaged(t *testing.T) {
 			}
 			outcome(t, with(n, i, b))
 			b = n.In[0].Const.Bytes()
-			if outcome(t, with(n, 0, b[:rng.IntN(len(b)/4)*4])) != nil {
-				t.Errorf("%s runs cut short", n)
-			}
+			testenv.Check(t, outcome(t, with(n, 0, b[:rng.IntN(len(b)/4)*4])) == nil, "%s runs cut short", n)
 		}
 	}
 }

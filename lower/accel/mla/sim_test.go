@@ -237,9 +237,7 @@ func compare(t *testing.T, cases []*kase) {
 	out := bytes.NewBuffer(run(t, jobs.Bytes()))
 	for _, k := range cases {
 		want, err := interp.Run(k.g, k.in, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", k.name, err)
-		}
+		testenv.Require(t, err == nil, "%s: %v", k.name, err)
 		s := binary.LittleEndian.Uint32(out.Next(4))
 		testenv.Require(t, s == 0, "%s: status %d\n%s", k.name, s, k.seg)
 		moved := 0

@@ -69,9 +69,7 @@ func TestElementForms(t *testing.T) {
 			}
 		}
 	}
-	if pairs < 15 {
-		t.Errorf("%d operators of two operands", pairs)
-	}
+	testenv.Check(t, pairs >= 15, "%d operators of two operands", pairs)
 	src.WriteString("    }\n    return 0;\n}\n")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "forms.c"), filepath.Join(dir, "forms")
