@@ -73,7 +73,7 @@ func (b *builder) alias() {
 		case l.View:
 			b.move(b.index[n.Out[0]], b.index[n.In[0]], 0)
 			b.silent[n] = true
-		case len(l.Parts) == 0 || !b.parts(n) || b.showsState(n):
+		case len(l.Parts) == 0 || !b.parts(n) || b.showsState(n) || empty(n):
 		case l.Parts[0].Row > 0:
 			if l.Parts[0].Input {
 				b.silent[n] = b.joinRows(n, l.Parts)
@@ -97,6 +97,13 @@ func (b *builder) alias() {
 	for _, n := range splits {
 		b.silent[n] = b.splitRows(n, b.low[n].Parts)
 	}
+}
+
+// empty reports a node with a value of no elements, which would keep a storage without a byte of it.
+func empty(n *ir.Node) bool {
+	return slices.ContainsFunc(slices.Concat(n.In, n.Out), func(v *ir.Value) bool {
+		return v != nil && v.Type.Elems() == 0
+	})
 }
 
 // move puts the storage of value v, its root, into that of value to, delta

@@ -79,6 +79,9 @@ func rowsOf(n *ir.Node, at func(v *ir.Value) lies) (x node, y lies) {
 		})
 		return x, y
 	}
+	if n.Op.View == ir.Permuted && n.In[0].IsInput() { // the input in the order of kernels, which is a view mostly
+		return x, y
+	}
 	for _, axis := range append([]int{y.axis}, ir.Identity(n.Out[0].Type.Rank())...) {
 		if axis < 0 {
 			continue
