@@ -413,19 +413,17 @@ func (r *Result) joined(target *cost.Target) (sum float64) {
 // became this program. Layers that have been fused count as one.
 func (s *State) prices(g *ir.Graph) patch.Prices {
 	target, layers, kernels := s.options().CostTarget(), map[int]*cost.Layer{}, map[int]*patch.Kernel{}
-	became := map[string]*ir.Node{}
+	became := map[string][]*ir.Node{}
 	for _, x := range s.Graph.Nodes {
-		if !s.Low[x].View {
-			became[x.Name] = x
-		}
-		for _, b := range x.Body {
-			for _, m := range b.Nodes {
-				became[m.Name] = x
-			}
+		if !s.Low[x].View && len(x.Origin) > 0 {
+			became[x.Origin[0]] = append(became[x.Origin[0]], x)
 		}
 	}
 	for i, n := range g.Nodes {
-		if x := became[n.Name]; x != nil {
+		if len(n.Origin) == 0 {
+			continue
+		}
+		for _, x := range became[n.Origin[0]] {
 			if l := s.Choices[x].Plan.Layer(); l.Geometry.Kind == kernel.GeometryOf(n).Kind {
 				layers[i] = l
 			}
