@@ -149,7 +149,7 @@ func (l *layer) widen(g *op.ConvGeom) {
 	l.kernel = kernel
 }
 
-// whole// sums fills in weights, [out]..., and what becomes of their sums.
+// sums fills in weights, [out]..., and what becomes of their sums.
 func (l *layer) sums(n *ir.Node, w *tensor.Dense, channels int) string {
 	filter, why := l.scale(n, channels)
 	if why != "" {
