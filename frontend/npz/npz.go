@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -166,41 +165,20 @@ func writeNpz(w io.Writer, entries []Entry, method uint16) error {
 	return z.Close()
 }
 
-// WriteNpyFile writes a .npy file; it appears complete or not at all.
+// WriteNpyFile writes a .npy file.
 func WriteNpyFile(path string, a *Array) error {
 	var b bytes.Buffer
 	if err := WriteNpy(&b, a); err != nil {
 		return err
 	}
-	return writeFile(path, b.Bytes())
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// WriteNpzFile writes a .npz file; it appears complete or not at all.
+// WriteNpzFile writes a .npz file.
 func WriteNpzFile(path string, entries []Entry) error {
 	var b bytes.Buffer
 	if err := WriteNpz(&b, entries); err != nil {
 		return err
 	}
-	return writeFile(path, b.Bytes())
-}
-
-func writeFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".npz-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }

@@ -145,11 +145,10 @@ func (b *builder) copied(in, out *fmap, from, to []int64) string {
 	}
 	for i := range n[3] {
 		one := func(m *fmap, at int64, s [4]int64) *fmap {
-			c := *m
-			c.H, c.W, c.C, c.StrideY, c.StrideX = int(n[2]), int(n[1]), int(n[0]), s[2], s[1]
-			c.from = at + i*s[3]
-			m.area.maps = append(m.area.maps, &c)
-			return &c
+			return m.view(func(c *fmap) {
+				c.H, c.W, c.C, c.StrideY, c.StrideX = int(n[2]), int(n[1]), int(n[0]), s[2], s[1]
+				c.from = at + i*s[3]
+			})
 		}
 		b.add(plain(npu.Max, one(in, from[0], x), one(out, to[0], y)))
 	}

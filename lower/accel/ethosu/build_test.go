@@ -5,6 +5,7 @@ package ethosu
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -202,6 +203,35 @@ func TestDrawn(t *testing.T) {
 	}
 	manyEnds(t)
 	testenv.Check(t, refusals < count/2, "%d of %d are refused", refusals, count)
+}
+
+// drawnLSTM is an LSTM as the text of a graph, with states or without.
+func drawnLSTM(seed uint64) string {
+	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 11)), kind: "i8"}
+	steps, batch, in, units, power := 1+d.IntN(6), 1+d.IntN(3), 1+d.IntN(40), 1+d.IntN(40), -15+d.IntN(8)
+	hidden, cell := d.scale(), fmt.Sprintf("q(%.17g:0)", math.Ldexp(1, power))
+	end := func(kind, q string) string { return fmt.Sprintf("%s[%d,%d] %s", kind, batch, units, q) }
+	ends := []string{end("i8", hidden), end("i16", cell)}
+	text, states := fmt.Sprintf("in %%x : i8[%d,%d,%d] %s\n", steps, batch, in, d.scale()), ""
+	if d.IntN(3) > 0 {
+		text += "in %h : " + ends[0] + "\nin %c : " + ends[1] + "\n"
+		states = ", %h, %c"
+	}
+	w, r := d.constant("i8", fmt.Sprintf("%d,%d", 4*units, in), "q(0.01:0)"), d.constant("i8",
+		fmt.Sprintf("%d,%d", 4*units, units), "q(0.02:0)")
+	return fmt.Sprintf("graph \"g\" {\n%s%s%%y : i8[%d,%d,%d] %s, %%m : %s, %%n : %s = nncc.QLSTM(%%x, %s, %s, %s%s) "+
+		"{cell_scale_power=%d, cell_clip=%d, direction=%q}\nout \"y\" = %%y\nout \"h\" = %%m\nout \"c\" = %%n\n}",
+		text, d.consts, steps, batch, units, hidden, ends[0], ends[1], w, r, d.constant("i32", fmt.Sprint(4*units), ""),
+		states, power, d.IntN(2)*d.IntN(9000), []string{"forward", "reverse"}[d.IntN(2)])
+}
+
+// TestLSTM: the streams of drawn LSTMs give the numbers of the model.
+func TestLSTM(t *testing.T) {
+	from, count := testenv.Range(t, 12)
+	for seed := uint64(from); seed < uint64(from+count); seed++ {
+		text := drawnLSTM(seed)
+		equal(t, &npu.Configs[seed%uint64(len(npu.Configs))], irtest.Parse(t, text), seed, text)
+	}
 }
 
 // TestStreamed: weights come by transfers, of whole layers and of parts of their channels, and give the same numbers.

@@ -16,11 +16,12 @@ import (
 // result is a segment's stream with what it needs.
 type result struct {
 	actions, data []byte
-	working       int          // bytes
-	regions       []int        // of inputs and results, in their order; below 0: they are copied, and lie at
-	at            []int        // bytes in the working memory
-	weights       int          // bytes of weights and scales
-	over          call.Overlap // of the working memory with an input, which is read first
+	stored        map[string]int64 // where data lie
+	working       int              // bytes
+	regions       []int            // of inputs and results, in their order; below 0: they are copied, and lie at
+	at            []int            // bytes in the working memory
+	weights       int              // bytes of weights and scales
+	over          call.Overlap     // of the working memory with an input, which is read first
 }
 
 // ends are the regions of inputs and results: those that neither constants nor working memory have.
@@ -28,7 +29,7 @@ var ends = []int{1, 3, 4, 5, 6, 7}
 
 // build turns a segment's graph into a stream.
 func build(c *npu.Config, g *ir.Graph) (*result, error) {
-	b, bin := newBuilder(c), &result{}
+	b, bin := newBuilder(c), &result{stored: map[string]int64{}}
 	region := func() int {
 		r := working
 		if k := len(bin.regions); k < len(ends) {
@@ -167,17 +168,17 @@ func (bin *result) write(b *builder) error {
 
 // constant appends data and says where it lies; equal data lie there once.
 func (bin *result) constant(data []byte) int64 {
-	for at := 0; len(data) <= 1024 && at+len(data) <= len(bin.data); at += align {
-		if bytes.Equal(bin.data[at:][:len(data)], data) {
-			return int64(at)
-		}
+	at, ok := bin.stored[string(data)]
+	if ok {
+		return at
 	}
-	at := len(bin.data)
+	at = int64(len(bin.data))
+	bin.stored[string(data)] = at
 	bin.data = append(bin.data, data...)
 	for len(bin.data)%align != 0 {
 		bin.data = append(bin.data, 0)
 	}
-	return int64(at)
+	return at
 }
 
 // pack makes weights and scales of a layer.
@@ -202,7 +203,9 @@ func (bin *result) load(w *npu.Writer, l *layer) error {
 	if l.packed == nil {
 		return nil
 	}
+	had := len(bin.data)
 	from := npu.Range{Region: constants, From: bin.constant(l.packed), Bytes: int64(len(l.packed))}
+	bin.weights += min(len(bin.data)-had, len(l.packed))
 	at := from
 	if l.buffer != nil {
 		at.Region, at.From = working, l.buffer.at
@@ -213,7 +216,6 @@ func (bin *result) load(w *npu.Writer, l *layer) error {
 			r.From += at.From
 		}
 	}
-	bin.weights += len(l.packed)
 	if l.buffer == nil {
 		return nil
 	}

@@ -42,6 +42,7 @@ var forms = []form{
 		return d.Window.Pools() && d.Spread != ir.AnySpread
 	}, (*builder).pool},
 	{"exponentials of int8, divided by their sum", only(op.Softmax), (*builder).softmax},
+	{"steps of an LSTM of int8", only(op.QLSTM), (*builder).lstm},
 	{"functions of one value by a table, or scaled", func(d *ir.OpDef) bool {
 		return slices.Contains(tableOps, d) || d == op.Fused
 	}, (*builder).lookup},
@@ -64,18 +65,17 @@ func (b *builder) dense(n *ir.Node) string {
 	if axis := n.Op.WeightAxis(n); axis != 0 {
 		rows = rows.Transpose([]int{1, 0})
 	}
-	m, r := *in, *out
-	for _, x := range []*fmap{&m, &r} {
+	for _, x := range []*fmap{in, out} {
 		if x.H > 1 && x.StrideY != int64(x.W)*x.StrideX {
 			return "rows lie apart, want neighbours"
 		}
-		x.H, x.W = 1, x.H*x.W
-		x.area.maps = append(x.area.maps, x)
 	}
+	row := func(x *fmap) { x.H, x.W = 1, x.H*x.W }
+	m, r := in.view(row), out.view(row)
 	if m.C != rows.Shape[1] || r.C != rows.Shape[0] {
 		return fmt.Sprintf("a product of %s and %s, want rows and columns as they lie in memory", n.In[0].Type, w.Type)
 	}
-	l := plain(npu.Conv, &m, &r)
+	l := plain(npu.Conv, m, r)
 	why := l.sums(n, rows, r.C)
 	if why == "" {
 		b.add(l)
@@ -115,15 +115,9 @@ func (b *builder) conv(n *ir.Node) string {
 // groups makes a layer of each group.
 func (b *builder) groups(l *layer, n int) {
 	for i := range n {
-		c, in, out := *l, *l.in, *l.out
-		part := func(m *fmap) *fmap {
-			m.C /= n
-			m.from += int64(i * m.C * m.Bits / 8)
-			m.area.maps = append(m.area.maps, m)
-			return m
-		}
-		c.in, c.out = part(&in), part(&out)
-		c.channels, c.kernel = l.channels[i*out.C:][:out.C], l.kernel[i*len(l.kernel)/n:][:len(l.kernel)/n]
+		c := *l
+		c.in, c.out = l.in.channels(i*l.in.C/n, l.in.C/n), l.out.channels(i*l.out.C/n, l.out.C/n)
+		c.channels, c.kernel = l.channels[i*c.out.C:][:c.out.C], l.kernel[i*len(l.kernel)/n:][:len(l.kernel)/n]
 		b.add(&c)
 	}
 }
@@ -174,10 +168,8 @@ func (l *layer) whole() bool {
 		k.Top+k.Left+k.Bottom+k.Right > 0 || in.span() != int64(all*in.Bits/8) {
 		return false
 	}
-	m := *in
-	m.H, m.W, m.C = 1, 1, all
-	in.area.maps = append(in.area.maps, &m)
-	l.in, *k = &m, npu.Window{H: 1, W: 1, StrideX: 1, StrideY: 1, DilateX: 1, DilateY: 1, Split: k.Split}
+	l.in = in.view(func(m *fmap) { m.H, m.W, m.C = 1, 1, all })
+	*k = npu.Window{H: 1, W: 1, StrideX: 1, StrideY: 1, DilateX: 1, DilateY: 1, Split: k.Split}
 	return true
 }
 
@@ -200,12 +192,9 @@ func (l *layer) fold() {
 	for i := range out * k.H {
 		copy(w[(i*wide*s+before)*in.C:], l.kernel[i*k.W*in.C:][:k.W*in.C])
 	}
-	m := *in
-	m.W, m.C, m.StrideX = in.W/s, in.C*s, in.StrideX*int64(s)
-	in.area.maps = append(in.area.maps, &m)
-	l.in, l.kernel = &m, w
-	k.W, k.Left, k.StrideX = wide, left, 1
-	k.Right = max(0, l.out.W-1+wide-left-m.W)
+	l.in = in.view(func(m *fmap) { m.W, m.C, m.StrideX = in.W/s, in.C*s, in.StrideX*int64(s) })
+	l.kernel, k.W, k.Left, k.StrideX = w, wide, left, 1
+	k.Right = max(0, l.out.W-1+wide-left-l.in.W)
 }
 
 func constantWeights(n *ir.Node) bool {

@@ -86,6 +86,14 @@ func shaped(h, w, c, bits int, signed bool, a *area) *fmap {
 	return m
 }
 
+// view is another map of the same area, changed.
+func (m *fmap) view(change func(v *fmap)) *fmap {
+	v := *m
+	change(&v)
+	m.area.maps = append(m.area.maps, &v)
+	return &v
+}
+
 // span is the bytes from the first to the last element.
 func (m *fmap) span() int64 {
 	if m.Brick {

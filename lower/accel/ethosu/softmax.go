@@ -75,10 +75,7 @@ func (b *builder) softmax(n *ir.Node) string {
 	}
 	w := &words{b, in.H * in.W}
 	row := func(m *fmap, h, wide, c int, y, x int64) *fmap {
-		r := *m
-		r.H, r.W, r.C, r.StrideY, r.StrideX = h, wide, c, y, x
-		m.area.maps = append(m.area.maps, &r)
-		return &r
+		return m.view(func(r *fmap) { r.H, r.W, r.C, r.StrideY, r.StrideX = h, wide, c, y, x })
 	}
 	flat := row(in, 1, w.rows, in.C, 0, in.StrideX)
 	greatest := shaped(w.rows, 1, 1, 8, true, &area{region: working})

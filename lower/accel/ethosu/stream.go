@@ -140,12 +140,11 @@ const unit = 16
 
 // channels are some of a map's, from a multiple of unit on.
 func (m *fmap) channels(from, n int) *fmap {
-	r := *m
-	if r.C = n; m.Brick {
-		r.from += int64(from/unit) * m.StrideC
-	} else {
-		r.from += int64(from * m.Bits / 8)
-	}
-	m.area.maps = append(m.area.maps, &r)
-	return &r
+	return m.view(func(r *fmap) {
+		if r.C = n; m.Brick {
+			r.from += int64(from/unit) * m.StrideC
+		} else {
+			r.from += int64(from * m.Bits / 8)
+		}
+	})
 }

@@ -153,7 +153,5 @@ func seen(from, to, stride, pad, kernel, dilate, size, upscale int) (int, int) {
 	if upscale != 0 {
 		a, b = a/2, cut(b, 2)
 	}
-	return clampInt(a, 0, size), clampInt(b, 0, size)
+	return max(0, min(size, a)), max(0, min(size, b))
 }
-
-func clampInt(v, low, high int) int { return max(low, min(high, v)) }

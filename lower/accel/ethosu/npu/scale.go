@@ -79,6 +79,14 @@ func curve(v int64, function int) int64 {
 	return int64(qref.ActivateAt(int32(saturated(v)), kind))
 }
 
+// Curve makes results a function of numbers in units of 1/12288, which are three times those of int16.
+func (o *Op) Curve(kind qref.Activation) {
+	if o.Function = sigmoid; kind == qref.Tanh {
+		o.Function = tanh
+	}
+	o.Low, o.High = curve(3*math.MinInt16, o.Function), curve(3*math.MaxInt16, o.Function)
+}
+
 // Scaled is v by the operation's one scale.
 func (o *Op) Scaled(v int64) int64 { return scaleBy(v, o.Scale, o.Shift, o.Rounding) }
 
