@@ -142,6 +142,8 @@ type Arena struct {
 	Tiled  *TiledStage     // layers a few rows at a time; nil: none
 	Effort schedule.Effort // of the plan; 0: Full
 	Tried  int             // programs that were looked at for MaxRAM; 0: there was no need
+	// Fastest are the predicted instructions of the program without MaxRAM; 0: nobody asked for less memory.
+	Fastest float64
 	// Frontier are programs that were looked at, each with less memory and more work than the one before it.
 	Frontier []Point
 }
@@ -171,11 +173,14 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if s, err = s.walk(Table[:first]); err != nil || s.stopped {
 		return s.Result, err
 	}
-	start := s.fork()
 	var fast *State
 	if s.facts.MaxRAM > 0 {
 		fast = s.fastest(Table[first:])
 	}
+	if fast != nil {
+		s.Fastest = fast.Predicted()
+	}
+	start := s.fork()
 	if fast != nil && fast.Program.RAMBytes() <= s.facts.MaxRAM {
 		s.facts.MaxRAM = 0
 	}

@@ -84,6 +84,9 @@ const (
 	// what is gained has RAM enough.
 	leastShare = 256
 	callBytes  = 32 // of RAM are worth the code of a call and its parameters
+	// worthWork is how many times the instructions of the fastest program the least that is named may take: less
+	// memory than that is for who asks for so much of it.
+	worthWork = 1.1
 )
 
 // trial is a plan and what it comes to.
@@ -137,7 +140,8 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	if s.facts.MaxRAM > 0 {
 		s.Tried = 1 + len(f.trials)
 	}
-	if err != nil || best == nil || best.ram >= s.Program.RAMBytes() {
+	whole := &trial{ram: s.Program.RAMBytes(), work: s.work()}
+	if err != nil || best == nil || best.ram > s.facts.MaxRAM && f.compare(best, whole) >= 0 {
 		return s, err
 	}
 	x := f.chained(best)
@@ -148,16 +152,14 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	x.Tiled = &TiledStage{Turned: best.plan.Turned, Calls: best.plan.Calls, Copied: best.plan.Copied,
 		WholeBytes: s.Program.ArenaBytes,
 		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
-	nodes := best.plan.Nodes
 	for _, c := range best.plan.Chains {
 		t := Chain{Rows: c.Rows, Stripes: c.Stripes, Heads: c.Heads}
-		for _, n := range nodes[:c.To-c.From] {
+		for _, n := range f.start.Graph.Nodes[c.From:c.To] {
 			t.Nodes = append(t.Nodes, n.Name)
 			if n.Op.MACs != nil {
 				t.MACs += n.Op.MACs(n)
 			}
 		}
-		nodes = nodes[c.To-c.From:]
 		x.Tiled.Chains = append(x.Tiled.Chains, t)
 	}
 	return x, nil
@@ -181,19 +183,14 @@ func (s *search) free() (best *trial, err error) {
 	})
 	try := func(p patch.Plan) {
 		t := &trial{plan: p, effort: schedule.Medium}
-		seen := func(o *trial) bool {
-			return len(o.plan.Turned) == len(p.Turned) && slices.Equal(o.plan.Chains, p.Chains)
-		}
 		if best != nil && p.Peak-p.Peak/16+t.code() >= best.ram+best.code() || p.Peak > ram-least ||
-			slices.ContainsFunc(s.trials, seen) {
+			slices.ContainsFunc(s.trials, func(o *trial) bool { return p.Same(o.plan) }) {
 			return
 		}
 		x := fail.Must(s.plan(t, t.effort))
-		s.trials = append(s.trials, t)
 		if t.work > s.most { // too many copies
-			t = &trial{plan: p, effort: schedule.Medium, share: copyShare}
+			t = &trial{plan: p, effort: t.effort, share: copyShare}
 			x = fail.Must(s.plan(t, t.effort))
-			s.trials = append(s.trials, t)
 		}
 		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
@@ -224,10 +221,7 @@ func (s *search) frontier(f *Facts) []Point {
 
 // below is the program, and the points that need less memory.
 func (s *State) below(list []Point) []Point {
-	p := Point{s.Program.ArenaBytes, s.Program.RAMBytes(), s.work(), s.facts.Optimize, s.facts.Target.Kernels}
-	if s.Tiled != nil {
-		p.Work = s.Tiled.Work
-	}
+	p := Point{s.Program.ArenaBytes, s.Program.RAMBytes(), s.Predicted(), s.facts.Optimize, s.facts.Target.Kernels}
 	return Frontier(append(slices.DeleteFunc(list, func(x Point) bool { return x.RAMBytes >= p.RAMBytes }), p))
 }
 
@@ -259,15 +253,20 @@ func (s *search) candidates(most int) []patch.Plan {
 	return patch.Candidates(s.start.Graph, s.start.facts.NativeIO, s.prices, most)
 }
 
-// near are the plans whose account is not far above MaxRAM, or above the least one: no other can be expected to fit.
-// A larger budget has all of a smaller one.
+// near are the plans whose account is not far above MaxRAM, or above the least one, or the least one that is worth it:
+// no other can be expected to fit. A larger budget has all of a smaller one.
 func (s *search) near() []patch.Plan {
-	list, least := s.candidates(maxTries), math.MaxInt
-	for _, p := range list {
-		least = min(least, p.Peak)
+	list, least, most := s.candidates(maxTries), math.MaxInt, math.MaxInt
+	worth := func(p *patch.Plan) bool { return s.whole.worth(s.whole.work() + p.Extra) }
+	for i := range list {
+		if least = min(least, list[i].Peak); worth(&list[i]) {
+			most = min(most, list[i].Peak)
+		}
 	}
-	most := max(least, s.start.facts.MaxRAM)
-	return slices.DeleteFunc(list, func(p patch.Plan) bool { return p.Peak-p.Peak/5 > most })
+	return slices.DeleteFunc(list, func(p patch.Plan) bool {
+		n := p.Peak - p.Peak/5
+		return n > max(least, s.start.facts.MaxRAM) && (n > most || !worth(&p))
+	})
 }
 
 // fits is the plan with the least work below MaxRAM, else the smallest.
@@ -282,52 +281,58 @@ func (s *search) fits() (best *trial, err error) {
 		first = schedule.Medium
 	}
 	for _, p := range plans {
-		t := &trial{plan: p, effort: first}
-		fail.Must(s.plan(t, first))
-		s.trials = append(s.trials, t)
+		fail.Must(s.plan(&trial{plan: p, effort: first}, first))
 	}
-	for _, e := range []struct {
-		effort schedule.Effort
-		most   int
-	}{{schedule.Medium, maxMedium}, {schedule.Full, maxFull}} {
-		slices.SortStableFunc(s.trials, func(a, b *trial) int {
-			return cmp.Or(cmp.Compare(a.ram, b.ram), cmp.Compare(a.work, b.work))
-		})
-		for _, t := range s.trials[:min(len(s.trials), e.most)] {
-			if t.effort = e.effort; e.effort < schedule.Full && t.spent < e.effort { // that when it matters
-				fail.Must(s.plan(t, e.effort))
+	for k, most := range []int{maxMedium, maxFull} {
+		for _, order := range []func(a, b *trial) int{smaller, s.compare} {
+			slices.SortStableFunc(s.trials, order)
+			for _, t := range s.trials[:min(len(s.trials), most)] {
+				if t.effort = []schedule.Effort{schedule.Medium, schedule.Full}[k]; k == 0 && t.spent < t.effort {
+					fail.Must(s.plan(t, t.effort)) // Full when it matters
+				}
 			}
 		}
 	}
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
 		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.ram, b.ram))
 	})
-	return s.first()
+	return s.first(), nil
 }
 
-// first is the first trial that fits, else the smallest. More effort is for those whose bound fits, and the smallest.
-func (s *search) first() (*trial, error) {
-	if len(s.trials) == 0 {
-		return nil, nil
+// smaller says which of two trials needs less memory; compare prefers those that are worth it.
+func smaller(a, b *trial) int { return cmp.Or(cmp.Compare(a.ram, b.ram), cmp.Compare(a.work, b.work)) }
+
+func (s *search) compare(a, b *trial) int {
+	switch worth := s.whole.worth(a.work); {
+	case worth == s.whole.worth(b.work):
+		return smaller(a, b)
+	case worth:
+		return -1
 	}
-	var best *trial
-	smallest := slices.MinFunc(s.trials, func(a, b *trial) int { return a.ram - b.ram })
+	return 1
+}
+
+// first is the first trial that fits, else the smallest that is worth it. More effort is for those whose bound fits,
+// and the smallest.
+func (s *search) first() (best *trial) {
+	if len(s.trials) == 0 {
+		return nil
+	}
+	most := s.start.facts.MaxRAM
+	smallest, worth := slices.MinFunc(s.trials, smaller), slices.MinFunc(s.trials, s.compare)
 	for _, t := range s.trials {
 		var made *State
-		if t.ram > s.start.facts.MaxRAM && t.spent < t.effort && (t.bound <= s.start.facts.MaxRAM || t == smallest) {
-			var err error
-			if made, err = s.plan(t, t.effort); err != nil {
-				return nil, err
-			}
+		if t.ram > most && t.spent < t.effort && (t.bound <= most || t == smallest || t == worth) {
+			made = fail.Must(s.plan(t, t.effort))
 		}
-		if best == nil || t.ram < best.ram {
+		if best == nil || t.ram <= most || s.compare(t, best) < 0 {
 			best, s.made = t, made
 		}
-		if t.ram <= s.start.facts.MaxRAM {
-			return best, nil
+		if t.ram <= most {
+			break
 		}
 	}
-	return best, nil
+	return best
 }
 
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
@@ -336,6 +341,9 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x, err := x.walk(s.rows)
 	if err != nil {
 		return nil, err
+	}
+	if t.spent == 0 {
+		s.trials = append(s.trials, t)
 	}
 	s.measure(t, x)
 	return x, nil
@@ -358,7 +366,20 @@ func (s *search) chained(t *trial) *State {
 
 func (s *State) applyTiles() error { return patch.Apply(s.Graph, *s.tile, s.facts.NativeIO) }
 
-// work is what the program is predicted to execute.
+// Predicted is what the program is expected to execute, with its chains.
+func (r *Result) Predicted() float64 {
+	if r.Tiled != nil {
+		return r.Tiled.Work
+	}
+	return r.work()
+}
+
+// Worth reports a program whose memory is worth its instructions (worthWork).
+func (r *Result) Worth() bool { return r.worth(r.Predicted()) }
+
+func (r *Result) worth(work float64) bool { return r.Fastest == 0 || work <= worthWork*r.Fastest }
+
+// work is what the program is predicted to execute with whole layers.
 func (r *Result) work() float64 {
 	sum := 0.0
 	for _, n := range r.Graph.Nodes {

@@ -29,19 +29,10 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 	}
 	nets := newNetworks(g, native || shift > 0)
 	var list []*applier
-	planned := p.Nodes
 	for _, c := range p.Chains {
 		c.From, c.To = c.From+shift, c.To+shift
-		nodes := slices.Clone(g.Nodes[c.From:c.To])
-		for i, n := range nodes {
-			if n.ID != planned[i].ID {
-				return bug.Errorf("patching another graph than was planned: %s is not %s", n, planned[i])
-			}
-		}
-		planned = planned[len(nodes):]
-		list = append(list, &applier{g: g, f: c.of(nets).flow(),
-			nodes: nodes,
-			have:  map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
+		list = append(list, &applier{g: g, f: c.of(nets).flow(), nodes: slices.Clone(g.Nodes[c.From:c.To]),
+			have: map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
 	}
 	for _, a := range list {
 		for a.s = range a.f.fresh {

@@ -11,10 +11,10 @@ func All(g *ir.Graph, rows int) (out []Plan) {
 		for from := 0; w != nil && from < len(w.nodes); from++ {
 			for to := from + 1; to <= len(w.nodes) && w.nodes[to-1].rowwise && !w.waits(from, to-1); to++ {
 				out = append(out, Plan{Chains: []Chain{{From: from, To: to, Rows: rows, Least: 1 + (from+to)%rows,
-					Heads: k > 0}}, Nodes: g.Nodes[from:to]})
+					Heads: k > 0}}})
 				if mid := (from + to) / 2; mid > from && (from+to)%2 == 0 {
 					two := Plan{Chains: []Chain{{From: from, To: mid, Rows: rows, Least: 1, Heads: k > 0},
-						{From: mid, To: to, Rows: 1, Least: 1, Heads: k > 0}}, Nodes: g.Nodes[from:to]}
+						{From: mid, To: to, Rows: 1, Least: 1, Heads: k > 0}}}
 					out = append(out, two)
 				}
 			}

@@ -37,11 +37,15 @@ func (c *Chain) of(nets [2]*network) *chain {
 type Plan struct {
 	Turned []string // inputs that become channels last over their own bytes
 	Chains []Chain
-	Nodes  []*ir.Node // of the chains
-	Calls  int        // of the nodes of the chains, and copies of rows
-	Copied int        // bytes of rows that are kept
-	Extra  float64    // predicted instructions more than with whole layers
-	Peak   int        // bytes of memory, by a simple account
+	Calls  int     // of the nodes of the chains, and copies of rows
+	Copied int     // bytes of rows that are kept
+	Extra  float64 // predicted instructions more than with whole layers
+	Peak   int     // bytes of memory, by a simple account
+}
+
+// Same reports plans that run alike.
+func (p Plan) Same(o Plan) bool {
+	return len(p.Turned) == len(o.Turned) && slices.Equal(p.Chains, o.Chains)
 }
 
 // Prices are predicted instructions.
@@ -120,14 +124,7 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 		}
 	}
 	lists.Sort(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
-	out = slices.CompactFunc(out, func(a, b Plan) bool {
-		return len(a.Turned) == len(b.Turned) && slices.Equal(a.Chains, b.Chains)
-	})
-	for i := range out {
-		for _, x := range out[i].Chains {
-			out[i].Nodes = append(out[i].Nodes, g.Nodes[x.From:x.To]...)
-		}
-	}
+	out = slices.CompactFunc(out, Plan.Same)
 	for len(out) > most { // every second one, and always the last
 		var half []Plan
 		for i, p := range out {
@@ -158,10 +155,7 @@ func Variants(g *ir.Graph, native bool, prices Prices, p Plan) (out []Plan) {
 				q.Chains[i] = Chain{From: x.From + d/3 - 1, To: x.To + d%3 - 1, Rows: rows, Least: min(x.Least, rows),
 					Heads: x.Heads}
 				if x.Rows > 0 && c.account(&q) && q.Extra <= prices.Most && (d != 4 || rows != x.Rows) {
-					q.Extra, q.Nodes = q.Extra+p.Extra-was.Extra, nil
-					for _, x := range q.Chains {
-						q.Nodes = append(q.Nodes, g.Nodes[x.From:x.To]...)
-					}
+					q.Extra += p.Extra - was.Extra
 					out = append(out, q)
 				}
 			}

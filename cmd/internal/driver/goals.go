@@ -65,7 +65,12 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 		}
 		fail.Check(x.arrange())
 		gather(x)
-		if n := fail.Must(x.over()); n < least && (n == 0 || g.kernels != option.ReferenceKernels) {
+		n, dear := fail.Must(x.over()), x.dear()
+		better := n < least
+		if dear != best.dear() {
+			better = !dear
+		}
+		if n == 0 || better && g.kernels != option.ReferenceKernels {
 			best, at, least = x, g, n
 		}
 	}
@@ -75,8 +80,8 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 	text := fmt.Sprintf("%v misses the budgets of memory by %d bytes", asked, most)
 	switch {
 	case best == f:
-		text += ", other goals and kernels miss them by as many or more, or are the reference"
-		f.least = "; other goals and kernels take no less, or are the reference"
+		text += ", other goals and kernels miss them by as many or more, or take far more instructions"
+		f.least = "; other goals and kernels take no less, or far more instructions"
 	case least == 0:
 		text += ": this is the program of " + at.String()
 	case f.config().MaxRAM+f.config().MaxFlash == "": // a program that does not fit stays a fast one
@@ -89,10 +94,32 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 	}
 	fail.Check(f.become(best))
 	for i, o := range f.Models {
+		f.least += below(o.Lowered, points[i], asked)
 		o.Lowered.Frontier = lower.Frontier(points[i])
 		o.Config.Diags.Add(diag.List{diag.Notef("goal", "--optimize", "%s", text)}.From("memory")...)
 	}
 	return nil
+}
+
+// dear reports a program that takes more instructions than its memory is worth.
+func (f *Firmware) dear() bool {
+	return slices.ContainsFunc(f.Models, func(o *Compiled) bool { return !o.Lowered.Worth() })
+}
+
+// below says which of the points needs least memory, where that is less than the program's, and at what price.
+func below(r *lower.Result, points []lower.Point, asked goal) string {
+	least := lower.Point{RAMBytes: r.Program.RAMBytes()}
+	for _, p := range points {
+		if p.RAMBytes < least.RAMBytes && (p.Kernels == asked.kernels || p.Kernels != option.ReferenceKernels) {
+			least = p
+		}
+	}
+	if least.Work == 0 || r.Fastest == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d bytes can be reached at %.2f times the instructions of the fastest program "+
+		"(%v --max-ram %d), %d at %.2f times", least.RAMBytes, least.Work/r.Fastest,
+		goal{least.Optimize, least.Kernels}, least.RAMBytes, r.Program.RAMBytes(), r.Predicted()/r.Fastest)
 }
 
 // over are the bytes by which budgets are missed.
