@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/runtime_c/ctext"
 )
@@ -92,7 +93,7 @@ func constUsers(p *program.Program) [][]int {
 func constComment(p *program.Program, x program.Const, users []int) []string {
 	s := x.Hint
 	if len(users) > 0 {
-		s += " of " + stepList(users) + ", " + p.Steps[users[0]].Name
+		s += " of " + stepList(slices.Compact(lists.Map(users, p.StepOf))) + ", " + p.Steps[users[0]].Name
 	}
 	s += fmt.Sprintf("; %d bytes", len(x.Data))
 	if x.Pad > 0 {

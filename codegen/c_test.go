@@ -200,6 +200,21 @@ func stepped(m *model, p func(format string, args ...any)) {
 	p("free(d);")
 }
 
+// namedSteps are conditions that hold: steps have the names of layers, and of chains.
+func namedSteps(m *model) (list []string) {
+	for i, s := range m.prog.Steps {
+		name := s.Name
+		if m.prog.GoesOn(i + 1) {
+			name = s.Chain
+		}
+		if !m.prog.GoesOn(i) {
+			list = append(list, fmt.Sprintf("strlen(%s_info.step_names[%d]) == %d", m.prefix, m.prog.StepOf(i),
+				len(name)))
+		}
+	}
+	return list
+}
+
 // refusals are conditions that hold: every function of a model's interface
 // refuses no arena and misaligned ones, and helpers no values.
 func refusals(m *model) []string {
@@ -220,9 +235,7 @@ func refusals(m *model) []string {
 			list = append(list, fmt.Sprintf("%s_step(%s, %s) == NNCC_ERR_%s", m.prefix, c[0], c[1], c[2]))
 		}
 	}
-	for i, s := range m.prog.Steps {
-		list = append(list, fmt.Sprintf("strlen(%s_info.step_names[%d]) == %d", m.prefix, i, len(s.Name)))
-	}
+	list = append(list, namedSteps(m)...)
 	for i, x := range slices.Concat(m.info.Inputs, m.info.Outputs) {
 		input := i < len(m.info.Inputs)
 		for _, arena := range []string{"NULL", "a + 1", "a + 8"} {
@@ -287,13 +300,14 @@ func bytesOf(v []float32) []byte {
 func TestRun(t *testing.T) { runAll(t, 1e-6, models()) }
 
 // TestRandom does the same with random networks and with graphs of views and
-// odd memory orders: places and orders must be the kernels', not only the
+// odd memory orders, some of whose steps have several calls: places and orders must be the kernels', not only the
 // interpreter's.
 func TestRandom(t *testing.T) {
 	var ms []*model
 	for seed := range uint64(24) {
 		m := &model{prefix: fmt.Sprintf("r%d", seed), net: irtest.Gen(seed, tensor.F32),
-			precision: []option.Precision{option.Float32, option.Int8}[seed%2], native: seed%3 == 0}
+			precision: []option.Precision{option.Float32, option.Int8}[seed%2], native: seed%3 == 0,
+			chained: seed%4 > 1}
 		if m.precision == option.Int8 && irtest.Count(m.net, "ConvTranspose") > 0 {
 			m.precision = option.Float32
 		}

@@ -163,14 +163,15 @@ func (v *modelView) SliceText() string {
 	var list []string
 	for i, s := range v.Program.Steps {
 		if Dependence(s, v.Features) != runtimec.Fixed {
-			list = append(list, strconv.Itoa(i))
+			list = append(list, strconv.Itoa(v.Program.StepOf(i)))
 		}
 	}
+	list = slices.Compact(list)
 	const bounds = "`nncc profile` measures them, and says which step can take longest and how long at most."
 	switch {
 	case len(list) == 0:
 		return "Every step executes the same instructions whatever its data is; " + bounds
-	case len(list) == len(v.Program.Steps):
+	case len(list) == v.StepCount():
 		return "The instructions of every step may depend on its data; " + bounds
 	}
 	return "The instructions of these steps may depend on their data: " + strings.Join(list, ", ") + "; " + bounds

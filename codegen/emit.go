@@ -83,6 +83,9 @@ func (v *codeView) Doc() []string {
 // stepView is what a template prints for one step.
 type stepView struct {
 	Index   int
+	Step    int  // of the caller's
+	GoesOn  bool // it is another call of the step before
+	More    bool // another call of the step follows
 	Func    string
 	Comment []string
 	Structs []*structView // that it is the first one to use
@@ -119,7 +122,8 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 		}
 	}()
 	w := &stepWriter{emitter: e, step: s, variables: []string{"a", "s", "w", "f", "status"}, view: stepView{Index: i,
-		Func: e.stepName(i, s), Comment: e.comment(i, s), Idle: true, Still: true}}
+		Step: e.prog.StepOf(i), GoesOn: e.prog.GoesOn(i), More: e.prog.GoesOn(i + 1), Func: e.stepName(i, s),
+		Comment: e.comment(i, s), Idle: true, Still: true}}
 	for _, h := range s.Headers {
 		e.headers[h] = true
 	}
@@ -131,11 +135,22 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 
 // stepName is the name of a step's function: the model's name is a part of it.
 func (e *emitter) stepName(i int, s *program.Step) string {
-	name := fmt.Sprintf("%s_step_%d", e.prefix, i)
 	if e.digest {
-		return name
+		return fmt.Sprintf("%s_step_%d", e.prefix, i)
 	}
-	return e.locals.name(name + "_" + tail(s.Name))
+	return e.locals.name(fmt.Sprintf("%s_step_%s_%s", e.prefix, e.number(i, "_"), tail(s.Name)))
+}
+
+// number is that of the caller's step, and of the call in it where there are several.
+func (e *emitter) number(i int, between string) string {
+	n, k := e.prog.StepOf(i), i
+	for e.prog.GoesOn(k) {
+		k--
+	}
+	if k == i && !e.prog.GoesOn(i+1) {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprint(n, between, i-k)
 }
 
 // call writes one behind copies of what it reads.
@@ -180,8 +195,8 @@ func (w *stepWriter) function(c *call.Code, status bool) string {
 		e.functions[key] = x
 		e.code = append(e.code, x)
 	}
-	if !slices.Contains(x.Steps, w.view.Index) {
-		x.Steps = append(x.Steps, w.view.Index)
+	if !slices.Contains(x.Steps, w.view.Step) {
+		x.Steps = append(x.Steps, w.view.Step)
 	}
 	return x.Name
 }
@@ -197,7 +212,7 @@ func (e *emitter) comment(i int, s *program.Step) []string {
 	if len(names) == 0 {
 		names = []string{s.Name}
 	}
-	c := ctext.Hang(longComment(fmt.Sprintf("Step %d: %s %s", i, s.Op, strings.Join(names, ", "))), 116)
+	c := ctext.Hang(longComment(fmt.Sprintf("Step %s: %s %s", e.number(i, "."), s.Op, strings.Join(names, ", "))), 116)
 	operand := func(way string, buffer int) {
 		b := &e.prog.Buffers[buffer]
 		c = append(c, ctext.Hang(longComment(fmt.Sprintf("%s %s: %s", way, b.Name, shortType(b.Type))), 116)...)

@@ -44,6 +44,8 @@ type model struct {
 	kept [][2]string
 	// parts: the arena lies in three memories, or two of them.
 	parts bool
+	// chained: some steps of the program are calls of chains.
+	chained bool
 
 	// net, when set, is taken instead of src, through all passes in the given
 	// precision.
@@ -64,6 +66,11 @@ func (m *model) generate(t testing.TB) *model {
 		m.lower(t)
 	} else {
 		m.schedule(t)
+	}
+	for k, s := range m.prog.Steps {
+		if m.chained {
+			s.Chain = []string{"", "a", "b"}[k/2%3]
+		}
 	}
 	return m.emit(t)
 }

@@ -152,15 +152,15 @@ func (w *stepWriter) object(a call.Arg, ctype, array string, mutable bool, p run
 	if !ok {
 		x = &structView{Type: ctype, Init: v.line()}
 		if x.Name = fmt.Sprintf("p%d", len(w.structs)); !w.digest {
-			x.Name = w.locals.name(fmt.Sprintf("%s_step_%d_%s", w.prefix, w.view.Index, role(p, ctype)))
+			x.Name = w.locals.name(fmt.Sprintf("%s_step_%d_%s", w.prefix, w.view.Step, role(p, ctype)))
 		}
 		x.Text = w.definition(v, "static const "+ctype+" "+x.Name+array+" = ", "")
 		w.shared[key] = x
 		w.structs = append(w.structs, x)
 		w.view.Structs = append(w.view.Structs, x)
 	}
-	if !slices.Contains(x.Steps, w.view.Index) {
-		x.Steps = append(x.Steps, w.view.Index)
+	if !slices.Contains(x.Steps, w.view.Step) {
+		x.Steps = append(x.Steps, w.view.Step)
 	}
 	return x.Name
 }

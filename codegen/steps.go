@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/nncc/nncc/ir/lists"
-	"github.com/nncc/nncc/ir/program"
 )
 
 // Steps of a model can be called one by one. The functions that hold them are
@@ -17,9 +14,20 @@ import (
 // (README.md has figures).
 
 // StepNames are names of the steps as C strings.
-func (v *modelView) StepNames() []string {
-	return lists.Map(v.Program.Steps, func(s *program.Step) string { return cString(s.Name) })
+func (v *modelView) StepNames() (names []string) {
+	for _, s := range v.Steps {
+		switch {
+		case s.More && !s.GoesOn:
+			names = append(names, cString(v.Program.Steps[s.Index].Chain))
+		case !s.GoesOn:
+			names = append(names, cString(v.Program.Steps[s.Index].Name))
+		}
+	}
+	return names
 }
+
+// Chains reports steps of several calls.
+func (v *modelView) Chains() bool { return v.StepCount() < len(v.Program.Steps) }
 
 // Copies reports state that is copied behind the last step.
 func (v *modelView) Copies() bool {
@@ -30,13 +38,13 @@ func (v *modelView) Copies() bool {
 func (v *modelView) HasMemory() bool { return len(v.Steps) > 0 || v.Copies() }
 
 // StepCount is the number of steps.
-func (v *modelView) StepCount() int { return len(v.Steps) }
+func (v *modelView) StepCount() int { return v.Program.StepOf(len(v.Program.Steps)) }
 
 // First is the model that examples speak of.
 func (v *firmwareView) First() *modelView { return v.Models[0] }
 
 // Last is the number of the last step.
-func (v *modelView) Last() int { return len(v.Steps) - 1 }
+func (v *modelView) Last() int { return v.StepCount() - 1 }
 
 // Versions of what the info says, as C strings.
 func (v *modelView) InfoStrings() []string {

@@ -148,7 +148,7 @@ func (n *Node) DropAttr(names ...string) {
 // Bare is the node outside of any graph, with attributes of its own.
 func (n *Node) Bare() *Node {
 	return &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: n.In, Out: n.Out, Body: n.Body,
-		Origin: n.Origin, Series: n.Series}
+		Origin: n.Origin, Series: n.Series, Chain: n.Chain}
 }
 
 // Names are the attribute names in order.

@@ -6,6 +6,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,6 +168,7 @@ func (n *Node) Inherit(from ...*Node) {
 	}
 	list := slices.Clip(n.Origin) // others may share it
 	for _, m := range from {
+		n.Chain = cmp.Or(n.Chain, m.Chain)
 		for _, o := range m.Origin {
 			if !have[o] && len(list) < maxOrigins {
 				have[o] = true
@@ -240,7 +242,8 @@ func (g *Graph) Clone() *Graph {
 		c.In = append(c.In, val(v))
 	}
 	for _, n := range g.Nodes {
-		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin, Series: n.Series}
+		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin, Series: n.Series,
+			Chain: n.Chain}
 		for _, b := range n.Body {
 			k.Body = append(k.Body, b.Clone())
 		}

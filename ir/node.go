@@ -3,6 +3,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -69,6 +70,8 @@ type Node struct {
 	// steps of a recurrence): their results are quantised alike, so that
 	// parameters and tables are stored once. "" for none.
 	Series string
+	// Chain names the layers with which it runs a few rows at a time, "" for none.
+	Chain string
 
 	decoded atomic.Pointer[decoded] // attributes as structs; see AttrsOf
 	removed bool
@@ -82,11 +85,15 @@ func (n *Node) String() string {
 	if n == nil {
 		return "graph"
 	}
-	name := n.Name
-	if len(n.Origin) > 0 && n.Origin[0] != "" {
-		name = n.Origin[0]
+	return n.Op.Name + " " + strconv.Quote(n.Label())
+}
+
+// Label is the name of the ONNX node it came from, or its own.
+func (n *Node) Label() string {
+	if len(n.Origin) > 0 {
+		return cmp.Or(n.Origin[0], n.Name)
 	}
-	return n.Op.Name + " " + strconv.Quote(name)
+	return n.Name
 }
 
 // Input is input i, or nil when it is absent.

@@ -3,6 +3,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
@@ -46,14 +47,14 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 	for _, n := range nodes {
 		in := lists.Map(n.In, func(v *Value) *Value { return value(v) })
 		m := &Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: in, Out: make([]*Value, len(n.Out)),
-			Origin: n.Origin, Series: n.Series}
+			Origin: n.Origin, Series: n.Series, Chain: n.Chain}
 		for _, b := range n.Body {
 			m.Body = append(m.Body, b.Clone())
 		}
 		if err := body.AddNode(m, nil); err != nil {
 			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
 		}
-		out.Origin = append(out.Origin, n.Origin...)
+		out.Origin, out.Chain = append(out.Origin, n.Origin...), cmp.Or(out.Chain, n.Chain)
 		for i, v := range n.Out {
 			m.Out[i].Type, m.Out[i].Holds = v.Type, slices.Clip(v.Holds)
 			env[v] = m.Out[i]

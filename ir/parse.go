@@ -140,13 +140,14 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 	if p.Accept("{") {
 		p.attrs(n)
 	}
-	if p.IsWord("name") {
-		p.Advance()
-		n.Name = p.Take(syntax.String, "the node's name as a string")
-	}
-	if p.IsWord("series") {
-		p.Advance()
-		n.Series = p.Take(syntax.String, "the name of a series as a string")
+	for _, x := range []struct {
+		word string
+		to   *string
+	}{{"name", &n.Name}, {"series", &n.Series}, {"chain", &n.Chain}} {
+		if p.IsWord(x.word) {
+			p.Advance()
+			*x.to = p.Take(syntax.String, "the "+x.word+" of the node as a string")
+		}
 	}
 	if p.IsWord("from") {
 		p.Advance()

@@ -62,6 +62,13 @@ func (p *printer) graph(g *Graph, indent, keyword string) {
 	fmt.Fprintf(p, "%s}\n", indent)
 }
 
+// label writes what a node is called by, if there is such.
+func (p *printer) label(what, name string) {
+	if name != "" {
+		p.WriteString(" " + what + " " + strconv.Quote(name))
+	}
+}
+
 func (p *printer) node(n *Node, indent string) {
 	p.WriteString(indent)
 	for i, v := range n.Out {
@@ -96,9 +103,8 @@ func (p *printer) node(n *Node, indent string) {
 	if len(n.Out) == 0 || n.Name != n.Out[0].Name {
 		p.WriteString(" name " + strconv.Quote(n.Name))
 	}
-	if n.Series != "" {
-		p.WriteString(" series " + strconv.Quote(n.Series))
-	}
+	p.label("series", n.Series)
+	p.label("chain", n.Chain)
 	for i, o := range n.Origin {
 		if i == 0 {
 			p.WriteString(" from ")

@@ -56,6 +56,7 @@ func Frontier(list []Point) (out []Point) {
 
 // Chain is layers that run a few rows at a time.
 type Chain struct {
+	Name          string // of its calls in the graph and the program
 	Nodes         []string
 	Rows, Stripes int  // of the first one in a stripe
 	Heads         bool // rows are heads of attention
@@ -153,8 +154,9 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		WholeBytes: s.Program.ArenaBytes,
 		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
 	for _, c := range best.plan.Chains {
-		t := Chain{Rows: c.Rows, Stripes: c.Stripes, Heads: c.Heads}
-		for _, n := range f.start.Graph.Nodes[c.From:c.To] {
+		nodes := f.start.Graph.Nodes[c.From:c.To]
+		t := Chain{Name: patch.Name(nodes), Rows: c.Rows, Stripes: c.Stripes, Heads: c.Heads}
+		for _, n := range nodes {
 			t.Nodes = append(t.Nodes, n.Name)
 			if n.Op.MACs != nil {
 				t.MACs += n.Op.MACs(n)

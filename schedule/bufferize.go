@@ -191,7 +191,7 @@ func (b *builder) steps() []plan.Node {
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n]
-		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), Overlap: b.overlaps(n), Over: b.below(n)}
+		x := plan.Node{Name: n.Label(), Scratch: int64(l.Scratch), Overlap: b.overlaps(n), Over: b.below(n)}
 		for i := range n.In {
 			if v, ok := b.reads(n, i); ok {
 				x.In, x.After = append(x.In, b.index[v]), append(x.After, writers[v]...)

@@ -94,6 +94,7 @@ func (a *arrangement) result(states []StateBinding) (*Result, error) {
 		c.calls(s, n, a.low[n])
 		p.Steps, r.Nodes = append(p.Steps, s), append(r.Nodes, n)
 	}
+	joinChains(p.Steps)
 	for _, n := range a.g.Nodes {
 		if a.silent[n] {
 			p.Views, r.Views = append(p.Views, a.step(n)), append(r.Views, n)
@@ -106,7 +107,7 @@ func (a *arrangement) result(states []StateBinding) (*Result, error) {
 // step is a node without its calls.
 func (b *builder) step(n *ir.Node) *program.Step {
 	l := b.low[n]
-	s := &program.Step{Name: stepName(n), Op: n.Op.Name, Origin: n.Origin, Scratch: -1}
+	s := &program.Step{Name: n.Label(), Op: n.Op.Name, Origin: n.Origin, Chain: n.Chain, Scratch: -1}
 	if b.silent[n] {
 		s.Whole, s.Parts = l.View, l.Parts
 	} else {
@@ -126,11 +127,18 @@ func (b *builder) step(n *ir.Node) *program.Step {
 	return s
 }
 
-func stepName(n *ir.Node) string {
-	if len(n.Origin) > 0 && n.Origin[0] != "" {
-		return n.Origin[0]
+// joinChains counts what runs between two calls of a chain to it.
+func joinChains(steps []*program.Step) {
+	for i, s := range steps {
+		for k := len(steps) - 1; k > i && s.Chain != ""; k-- {
+			if steps[k].Chain == s.Chain {
+				for _, x := range steps[i:k] {
+					x.Chain = s.Chain
+				}
+				break
+			}
+		}
 	}
-	return n.Name
 }
 
 // ranges sets the steps between which buffers are needed: for one with storage

@@ -247,7 +247,7 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 			"-fno-sanitize-recover=all")
 	}
 	if traced {
-		flags = append(flags, "-DNNCC_TRACE=1")
+		flags = append(flags, "-DNNCC_TRACE=1", "-DNNCC_TRACE_CALLS=1")
 	}
 	flags = append(flags, b.opt.ExtraCFlags...)
 	kept := newObjectStore(cmp.Or(b.opt.Objects, os.Getenv(ObjectsEnv)), b.cc, flags, b.include)

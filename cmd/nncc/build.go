@@ -46,7 +46,7 @@ func (c *cli) compile(args []string) (err error) {
 		if f.Several() {
 			what = fmt.Sprintf("%s (%s)", r.Prefix, text.Line(list[i].Model))
 		}
-		fmt.Fprintf(c.out, "%s: %d steps for %s (%s), %s, weights %d bytes\n", what, len(r.Layers), r.Board,
+		fmt.Fprintf(c.out, "%s: %d steps for %s (%s), %s, weights %d bytes\n", what, len(r.Steps), r.Board,
 			r.PrecisionLayers.Text(r.Precision), r.Memory.RAMText(), r.Memory.WeightsBytes)
 	}
 	if f.Several() {

@@ -68,9 +68,12 @@ type State struct {
 
 // Step is one node.
 type Step struct {
-	Name    string   // of the ONNX node it came from, or its own
-	Op      string   // operator
-	Origin  []string // names of the ONNX nodes it came from
+	Name   string   // of the ONNX node it came from, or its own
+	Op     string   // operator
+	Origin []string // names of the ONNX nodes it came from
+	// Chain names the layers that run a few rows at a time, of which this is one of the calls; calls of
+	// one chain in a row are one step for the caller.
+	Chain   string
 	In      []Operand
 	Out     []int  // buffers
 	Kernel  string // function of the library's API

@@ -37,6 +37,38 @@ func (p *Program) From() []int {
 	})
 }
 
+// StepOf is the step of the caller's that step k is, or is a call of: calls of one chain in a row are one.
+// len(Steps) gives how many there are.
+func (p *Program) StepOf(k int) int {
+	n := k
+	for i := 1; i <= k && i < len(p.Steps); i++ {
+		if p.GoesOn(i) {
+			n--
+		}
+	}
+	return n
+}
+
+// GoesOn reports that step k is another call of the chain of the one before.
+func (p *Program) GoesOn(k int) bool {
+	return k > 0 && k < len(p.Steps) && p.Steps[k].Chain != "" && p.Steps[k].Chain == p.Steps[k-1].Chain
+}
+
+// Waiting is the most bytes of values that no step but those from from on, up to to, needs.
+func (p *Program) Waiting(from, to int) (most int) {
+	for k := from; k < to; k++ {
+		n := 0
+		for i := range p.Buffers {
+			b := &p.Buffers[i]
+			if b.AliasOf < 0 && !b.IsScratch() && from <= b.First && b.First <= k && k <= b.Last && b.Last < to {
+				n += b.Bytes
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
 // Steps before the first one.
 const before = -1
 

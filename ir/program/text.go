@@ -485,6 +485,7 @@ func (c *codec) step(at **Step, code bool) {
 	})
 	c.f(") %q", &s.Name)
 	c.texts(" from", &s.Origin)
+	c.opt(s.Chain != "", " in chain %q", &s.Chain)
 	c.f("\n")
 	if c.opt(s.Kernel != "" || s.Route != "", "    by %w", &s.Kernel) {
 		c.opt(s.Route != "", " runs %w", &s.Route)

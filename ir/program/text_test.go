@@ -139,6 +139,9 @@ func (g generator) arg(depth int) call.Arg {
 
 func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	s := &program.Step{Name: g.text(), Op: g.text(), Origin: g.texts(), Scratch: -1}
+	if g.IntN(3) == 0 {
+		s.Chain = g.text()
+	}
 	for range g.IntN(4) {
 		x := program.Operand{Buffer: g.IntN(values+1) - 1}
 		x.Unread = x.Buffer >= 0 && g.IntN(4) == 0

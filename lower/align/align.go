@@ -108,7 +108,7 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best map[*group]verdict) 
 		if !d.violated() && (!grows || a.opt.Mode == option.AlignAlways) {
 			continue
 		}
-		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(),
+		r := Row{Node: d.n.Label(), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(),
 			Source: d.source}
 		r.Class, r.Status, r.Gain, r.Reason = a.class(d), Patched, gain, why
 		switch l, no := held[d]; {
@@ -155,7 +155,7 @@ func (a *analysis) findLayers(needs []*need) {
 		}
 	}
 	for i, n := range a.g.Nodes {
-		name := nodeName(n)
+		name := n.Label()
 		note := func(x axis) {
 			for t := range x.each {
 				l, asked := a.layersOf[t.d]
@@ -208,7 +208,7 @@ func (a *analysis) class(d *need) string {
 }
 
 func (a *analysis) reason(d *need) string {
-	l := slices.DeleteFunc(a.layers(d), func(s string) bool { return s == nodeName(d.n) })
+	l := slices.DeleteFunc(a.layers(d), func(s string) bool { return s == d.n.Label() })
 	if len(l) == 0 {
 		return "no other layer has weights on this dimension"
 	}

@@ -147,21 +147,13 @@ func (a *analysis) axes(n *ir.Node) (out []axis) {
 }
 
 func lockAt(n *ir.Node, code, format string, args ...any) Lock {
-	return Lock{code, nodeName(n), fmt.Sprintf(format, args...)}
-}
-
-// nodeName is the name in the ONNX model.
-func nodeName(n *ir.Node) string {
-	if len(n.Origin) > 0 && n.Origin[0] != "" {
-		return n.Origin[0]
-	}
-	return n.Name
+	return Lock{code, n.Label(), fmt.Sprintf(format, args...)}
 }
 
 func (a *analysis) same(n *ir.Node, x, y axis) { a.unify(x, y, coupling(n)) }
 
 func coupling(n *ir.Node) Lock {
-	return Lock{"coupling", nodeName(n), n.Op.Name + " joins dimensions that cannot grow together"}
+	return Lock{"coupling", n.Label(), n.Op.Name + " joins dimensions that cannot grow together"}
 }
 
 func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {

@@ -41,7 +41,7 @@ func (d *need) unmet() bool {
 	return d.violated()
 }
 
-func (d *need) key() string { return nodeName(d.n) + " " + d.constraint }
+func (d *need) key() string { return d.n.Label() + " " + d.constraint }
 
 func (d *need) target() int { return (d.x.size() + d.multiple - 1) / d.multiple * d.multiple }
 

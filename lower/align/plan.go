@@ -69,7 +69,7 @@ func (g *group) freeze() map[*need]Lock {
 			take = open
 		}
 		for _, d := range take {
-			l := Lock{"infeasible", nodeName(d.n),
+			l := Lock{"infeasible", d.n.Label(),
 				"no padding meets the multiples of all layers that share this dimension"}
 			if d.blocked != nil {
 				l = *d.blocked

@@ -65,7 +65,7 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
 		after := a.price(n)
 		g.set(nil)
 		if after.Unknown != "" {
-			return verdict{0, fmt.Sprintf("%s: %s", nodeName(n), after.Unknown)}
+			return verdict{0, fmt.Sprintf("%s: %s", n.Label(), after.Unknown)}
 		}
 		plain, padded = plain+before.Instructions, padded+after.Instructions
 		if after.Instructions != before.Instructions {

@@ -65,10 +65,10 @@ func (a *analysis) many(n *ir.Node, x []axis) []int {
 
 // factor couples a group of axes with the same number of elements.
 func (a *analysis) factor(n *ir.Node, x, y []axis, hard []bool, want []int) {
-	l := lockAt(n, "reshape", "%s has the constant target shape %v, which fixes this dimension", nodeName(n), want)
+	l := lockAt(n, "reshape", "%s has the constant target shape %v, which fixes this dimension", n.Label(), want)
 	if mixesChannels(n) {
 		l.Code, l.Text = "shuffle", fmt.Sprintf("%s is part of a channel shuffle with the constant target shape %v, "+
-			"which fixes how many channels a group has", nodeName(n), want)
+			"which fixes how many channels a group has", n.Label(), want)
 	}
 	for k := range y {
 		if hard[k] && y[k].size() != 1 {

@@ -96,6 +96,7 @@ func (a *applier) insert(of *ir.Value, d *ir.OpDef, name string, attrs ir.Attrs,
 	if of.Def != nil {
 		n.Origin = of.Def.Origin
 	}
+	n.Chain = Name(a.nodes)
 	n.Out[0].Type = of.Type.WithShape(n.Out[0].Type.Shape)
 	return n.Out[0]
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/lists"
@@ -22,6 +23,12 @@ type Chain struct {
 	Rows, Least int
 	Stripes     int
 	Heads       bool // rows are heads of attention
+}
+
+// Name is what a chain of nodes is called: after the layers in it.
+func Name(nodes []*ir.Node) string {
+	names := lists.Map(nodes, (*ir.Node).Label)
+	return strings.Join(slices.Compact(names), " + ")
 }
 
 // of is the chain in its network.

@@ -203,10 +203,7 @@ func (c *calibrator) described() *Report {
 			l.Method = m.String()
 		}
 		if x.Def != nil {
-			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
-			if len(x.Def.Origin) > 0 {
-				l.Layer = x.Def.Origin[0]
-			}
+			l.Layer, l.Op = x.Def.Label(), x.Def.Op.Name
 		}
 		if s := c.seenOf(x); s != nil {
 			l.Histogram = s.drawn(l.Range[0], l.Range[1])

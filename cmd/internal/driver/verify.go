@@ -166,6 +166,8 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 		}
 		v.Layers = append(v.Layers, l)
 	}
+	o.Report.Count()
+	v.Steps = o.Report.Steps
 	if o.Firmware.profiling {
 		o.cycles(ctx, v, im, jobs, k, res)
 	}

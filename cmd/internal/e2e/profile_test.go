@@ -22,6 +22,8 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -76,6 +78,42 @@ func TestProfile(t *testing.T) {
 			t.Errorf("%s: JSON has %+v (%v)", board, back.Layers[0], err)
 		}
 	}
+}
+
+// TestChains: a chain of layers is one step for the caller, the trace and reports, with all of its layers in it, and
+// every call is compared, counted and belongs to one layer.
+func TestChains(t *testing.T) {
+	c := digitsConfig("cortex-m4")
+	c.Cases, c.MaxRAM, c.Tries = 1, "1", 4
+	o := mustCompile(t, c)
+	testenv.Require(t, o.Lowered.Tiled != nil && len(o.Lowered.Tiled.Chains) > 0, "no layers by rows")
+	v := mustProfile(t, o)
+	testenv.Check(t, v.Mismatches == 0 && len(v.Steps) < len(v.Layers), "%d mismatches, %d steps", v.Mismatches,
+		len(v.Steps))
+	var calls []int
+	sum, text := v.Outside, report.ProfileText([]*report.Verdict{v})+o.Report.Explain(&o.Subject, false)
+	for i, s := range v.Steps {
+		testenv.Equal(t, o.Lowered.Program.StepOf(s.Calls[0]), i, "the step of call %d", s.Calls[0])
+		calls, sum = append(calls, s.Calls...), sum+int64(*s.Instructions)
+		own := int64(0)
+		for _, l := range s.Layers {
+			own += int64(*l.Instructions)
+		}
+		testenv.Equal(t, own, int64(*s.Instructions), "instructions of step %s", s.Name)
+	}
+	testenv.Equal(t, fmt.Sprint(calls), fmt.Sprint(ir.Identity(len(v.Layers))), "calls of the steps")
+	testenv.Equal(t, sum, int64(v.Instructions), "instructions of all steps")
+	for _, x := range o.Lowered.Tiled.Chains {
+		at := slices.IndexFunc(v.Steps, func(s report.Step) bool { return s.Name == x.Name })
+		testenv.Require(t, at >= 0, "no step is the chain %s", x.Name)
+		s := v.Steps[at]
+		testenv.Check(t, s.Rows == x.Rows && s.RingBytes > 0 && strings.Count(text, x.Name) >= 2, "step %+v of %+v\n%s",
+			s, x, text)
+	}
+	steps := fmt.Sprintf("_STEPS %d\n", len(v.Steps))
+	testenv.Check(t, slices.ContainsFunc(o.Files, func(f codegen.File) bool {
+		return f.Path == o.Info.Prefix+".h" && strings.Contains(string(f.Data), steps)
+	}), "the header has not %s", steps)
 }
 
 // TestLoopInCache: on a board whose flash has a cache of 1 KiB, the loops of products of
@@ -500,16 +538,18 @@ func TestOneDefinition(t *testing.T) {
 		}
 		sum := v.Outside
 		table := regexp.MustCompile(`(?m)^\(?[\w/]\S* .* (\d+)$`).FindAllStringSubmatch(v.Text(), -1)
-		if len(table) != len(v.Layers)+1 {
-			t.Fatalf("verify shows %d layers, want %d and what lies between them:\n%s", len(table), len(v.Layers),
+		if len(table) != len(v.Steps)+1 {
+			t.Fatalf("verify shows %d steps, want %d and what lies between them:\n%s", len(table), len(v.Steps),
 				v.Text())
+		}
+		for i, s := range v.Steps {
+			testenv.Equal(t, table[i][1], fmt.Sprint(*s.Instructions), "layers=%v: step %s in the text", layers, s.Name)
 		}
 		for i, l := range v.Layers {
 			sum += int64(l.Instructions)
 			r := written["layers"].([]any)[i].(map[string]any)["instructions"]
-			if r != float64(l.Instructions) || table[i][1] != fmt.Sprint(l.Instructions) {
-				t.Errorf("layers=%v: layer %s: report.json %v, text %s, JSON %d", layers, l.Name, r, table[i][1],
-					l.Instructions)
+			if r != float64(l.Instructions) {
+				t.Errorf("layers=%v: layer %s: report.json %v, JSON %d", layers, l.Name, r, l.Instructions)
 			}
 		}
 		if sum != int64(most) {

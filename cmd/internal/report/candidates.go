@@ -154,7 +154,7 @@ type LayerBound struct {
 type InferenceBound struct {
 	MostInstructions *uint64 `json:"instructions_bound,omitempty"`
 	NoMost           string  `json:"instructions_unbounded,omitempty"`
-	// LongestLayer can take the most instructions, where all have bounds: the longest slice.
+	// LongestLayer, or chain of layers, can take the most instructions, where all have bounds: the longest slice.
 	LongestLayer string `json:"instructions_bound_longest_layer,omitempty"`
 	MostBasis    string `json:"instructions_bound_basis,omitempty"`
 }
@@ -207,20 +207,21 @@ func (b *LayerBound) Extremes(kernel string, d runtimec.Dependence, counts []uin
 func (v *Verdict) BoundBy() {
 	var why []string
 	sum, longest := uint64(max(v.Outside, 0)), -1
-	for i := range v.Layers {
-		l := &v.Layers[i]
+	most := uint64(0)
+	for i, s := range v.Steps {
+		l := v.sum(s.Calls)
 		if l.LayerBound.Bound == nil {
-			why = append(why, l.Name+": "+l.Unbounded)
+			why = append(why, s.Name+": "+l.Unbounded)
 			continue
 		}
 		sum += *l.LayerBound.Bound
-		if longest < 0 || *l.LayerBound.Bound > *v.Layers[longest].LayerBound.Bound {
-			longest = i
+		if longest < 0 || *l.LayerBound.Bound > most {
+			longest, most = i, *l.LayerBound.Bound
 		}
 	}
 	v.InferenceBound = InferenceBound{NoMost: strings.Join(why, "; ")}
 	if len(why) == 0 && longest >= 0 {
-		v.InferenceBound = InferenceBound{MostInstructions: &sum, LongestLayer: v.Layers[longest].Name,
+		v.InferenceBound = InferenceBound{MostInstructions: &sum, LongestLayer: v.Steps[longest].Name,
 			MostBasis: boundBasis}
 	}
 }

@@ -62,28 +62,48 @@ func (r *Report) Explain(o *Subject, all bool) string {
 
 func (o *Subject) stepRows(r *Report) [][]string {
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
-	for i := range o.Lowered.Program.Steps {
-		l, step := r.Layers[i], o.Lowered.Schedule.Nodes[i]
-		where := library(o.low(i).Library)
-		if l.planned {
-			where = runsOn(l)
-		}
-		row := func(name string, n *ir.Node, macs int64, kernel string) {
-			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "),
-				fmt.Sprint(macs), where, kernel})
-		}
-		if step.Op == op.Segment {
-			for _, n := range step.Body[0].Nodes {
-				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](step).Id))
-			}
+	for i, s := range r.Steps {
+		if !s.chain() {
+			rows = o.layerRows(rows, r, fmt.Sprint(i), s.Layers[0])
 			continue
 		}
-		kernel := l.Kernel
-		if l.Route != "" && l.Route != l.Kernel {
-			kernel += " -> " + l.Route
+		rows = append(rows, []string{fmt.Sprint(i), s.Name, "", "", fmt.Sprint(r.macs(s.Calls)), "", s.text()})
+		for _, l := range s.Layers {
+			l.Name = "  " + l.Name
+			rows = o.layerRows(rows, r, "", l)
 		}
-		row(l.Name, step, l.MACs, kernel)
 	}
+	return rows
+}
+
+// macs are those of some calls.
+func (r *Report) macs(calls []int) int64 {
+	return lists.Sum(calls, func(i int) int64 { return r.Layers[i].MACs })
+}
+
+// layerRows has a row for a layer more; of an accelerator's segment one for every node.
+func (o *Subject) layerRows(rows [][]string, r *Report, number string, x StepLayer) [][]string {
+	i := x.Calls[0]
+	l, step := r.Layers[i], o.Lowered.Schedule.Nodes[i]
+	where := library(o.low(i).Library)
+	if l.planned {
+		where = runsOn(l)
+	}
+	row := func(name string, n *ir.Node, macs int64, kernel string) {
+		rows = append(rows, []string{number, name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs), where,
+			kernel})
+	}
+	if step.Op == op.Segment {
+		for _, n := range step.Body[0].Nodes {
+			row(n.Label(), n, macs(n), fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](step).Id))
+		}
+		return rows
+	}
+	kernel := l.Kernel
+	if l.Route != "" && l.Route != l.Kernel {
+		kernel += " -> " + l.Route
+	}
+	row(x.Name, step, r.macs(x.Calls), kernel)
 	return rows
 }
 
@@ -98,7 +118,7 @@ func (o *Subject) viewRows() [][]string {
 	var rows [][]string
 	for _, n := range o.Lowered.Graph.Nodes {
 		if isView(n) && !steps[n] {
-			rows = append(rows, []string{"-", nodeName(n), n.Op.Name, strings.Join(outTypes(n), " "), "0", "nothing",
+			rows = append(rows, []string{"-", n.Label(), n.Op.Name, strings.Join(outTypes(n), " "), "0", "nothing",
 				"another view of the same memory"})
 		}
 	}
@@ -112,7 +132,7 @@ func (o *Subject) memoryText(r *Report) string {
 		total += l.MACs
 	}
 	m := r.Memory
-	s := fmt.Sprintf("%d steps, %d MACs, %s, weights %d bytes\n", len(r.Layers), total, m.RAMText(), m.WeightsBytes)
+	s := fmt.Sprintf("%d steps, %d MACs, %s, weights %d bytes\n", len(r.Steps), total, m.RAMText(), m.WeightsBytes)
 	if m.OrderOptimal {
 		s += "order of the steps: searched exactly, no other one has a smaller lower bound\n"
 	} else {
@@ -159,7 +179,7 @@ func (o *Subject) refusalText() string {
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
 			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n",
-				text.Line(nodeName(x.Node)), strings.ToUpper(x.Accelerator), text.Line(y.Text), y.Code)
+				text.Line(x.Node.Label()), strings.ToUpper(x.Accelerator), text.Line(y.Text), y.Code)
 		}
 	}
 	return b.String()
@@ -309,7 +329,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 	r.Precision = un.Precision
 	row := func(n *ir.Node, where, kernel string) {
 		k := macs(n)
-		r.Layers = append(r.Layers, RefusedLayer{nodeName(n), n.Op.Name, outTypes(n), &k, where, kernel})
+		r.Layers = append(r.Layers, RefusedLayer{n.Label(), n.Op.Name, outTypes(n), &k, where, kernel})
 	}
 	for _, n := range un.Graph.Nodes {
 		ch := un.Choices[n]
@@ -324,10 +344,10 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 		default:
 			row(n, "nowhere", "none")
 			for _, x := range ch.Nearest() {
-				r.Rejections = append(r.Rejections, rejection(nodeName(n), n, x))
+				r.Rejections = append(r.Rejections, rejection(n.Label(), n, x))
 			}
 			if len(ch.Rejected) == 0 {
-				r.Rejections = append(r.Rejections, Rejection{nodeName(n), n.Op.Name, r.Board,
+				r.Rejections = append(r.Rejections, Rejection{n.Label(), n.Op.Name, r.Board,
 					[]Reason{{Code: "no-kernel", Text: "no kernel implements this operator"}}})
 			}
 		}

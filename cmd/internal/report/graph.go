@@ -94,7 +94,7 @@ func newGraph(o *Subject) *Graph {
 }
 
 func (b *graphBuilder) node(n *ir.Node, segment *ir.Node) {
-	x := GraphNode{Name: nodeName(n), Op: opName(n), Layer: -1, MACs: macs(n), In: []int{}, Out: []int{}}
+	x := GraphNode{Name: n.Label(), Op: opName(n), Layer: -1, MACs: macs(n), In: []int{}, Out: []int{}}
 	step := n
 	if segment != nil {
 		step = segment

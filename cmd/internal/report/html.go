@@ -248,7 +248,7 @@ func newCards(r *Report) []card {
 		}
 		cards = append(cards, x)
 	}
-	return append(cards, card{Value: thousands(len(r.Layers)), What: "steps",
+	return append(cards, card{Value: thousands(len(r.Steps)), What: "steps",
 		Note: many(len(r.Segments), "segment") + ", " + thousands(r.ComputeFallback()) + " outside"})
 }
 

@@ -50,11 +50,10 @@ func ProfilesText(vs []*Verdict) string {
 // profileTable has a row for every layer; columns for cycles and for the linked library
 // where these are known.
 func (v *Verdict) profileTable() string {
-	timed := v.Cycles > 0
-	rows := make([][]string, 1+len(v.Layers))
-	rows[0] = []string{"#"}
-	for i := range v.Layers {
-		rows[1+i] = []string{fmt.Sprint(i)}
+	timed, lines := v.Cycles > 0, v.lines()
+	rows := [][]string{{"#"}}
+	for _, l := range lines {
+		rows = append(rows, []string{l.number})
 	}
 	for _, group := range []struct {
 		shown  bool
@@ -82,8 +81,8 @@ func (v *Verdict) profileTable() string {
 			continue
 		}
 		rows[0] = append(rows[0], group.titles...)
-		for i := range v.Layers {
-			rows[1+i] = append(rows[1+i], group.cells(&v.Layers[i])...)
+		for i := range lines {
+			rows[1+i] = append(rows[1+i], group.cells(&lines[i])...)
 		}
 	}
 	return text.Table(rows)
@@ -259,7 +258,7 @@ func ParseCycleLog(text []byte) (*CycleLog, error) {
 
 // Fits reports why a log is not one of this program.
 func (l *CycleLog) Fits(o *Subject) error {
-	steps := o.Lowered.Program.Steps
+	steps := o.steps()
 	if want := hex.EncodeToString(o.Model.SHA256[:]); l.SHA256 != want {
 		return fmt.Errorf("it was measured on another model (%s, sha256 %.12s...); %s has %.12s", l.Model, l.SHA256,
 			o.Name, want)
@@ -292,18 +291,27 @@ func (l *CycleLog) Fits(o *Subject) error {
 // Measure lays a log beside the estimate.
 func (v *Verdict) Measure(l *CycleLog) {
 	total := uint64(0)
-	for i := range v.Layers {
-		x := &v.Layers[i]
-		x.MeasuredCycles = l.Steps[i].Cycles
-		total += *x.MeasuredCycles
-		if x.LayerCycles != nil && x.Cycles > 0 {
-			x.MeasuredRatio = float64(*x.MeasuredCycles) / float64(x.Cycles)
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		s.MeasuredCycles = l.Steps[i].Cycles
+		total += *s.MeasuredCycles
+		if x := &v.Layers[s.Calls[0]]; !s.chain() {
+			x.MeasuredCycles, x.MeasuredRatio = s.MeasuredCycles, v.ratioTo(s)
 		}
 	}
 	v.MeasuredCycles, v.MeasuredClock = &total, l.Clock
 	if v.Cycles > 0 {
 		v.MeasuredRatio = float64(total) / float64(v.Cycles)
 	}
+}
+
+// ratioTo is the ratio of what was measured of a step to the estimate.
+func (v *Verdict) ratioTo(s *Step) float64 {
+	x := v.sum(s.Calls)
+	if s.MeasuredCycles == nil || x.LayerCycles == nil || x.Cycles == 0 {
+		return 0
+	}
+	return float64(*s.MeasuredCycles) / float64(x.Cycles)
 }
 
 // measuredCells are the cycles measured of a layer, and their ratio to the estimate.

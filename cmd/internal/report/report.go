@@ -55,15 +55,17 @@ type Report struct {
 	Segments    []Segment                 `json:"segments"`
 	Fallback    []Fallback                `json:"fallback"`
 	Layers      []Layer                   `json:"layers"`
-	Graph       *Graph                    `json:"graph,omitempty"`
-	Rejections  []Rejection               `json:"rejections"`
-	Alignment   []align.Row               `json:"alignment"`
-	Fusion      []Fusion                  `json:"fusion"`
-	Optimize    Optimize                  `json:"optimize"`
-	DeadChannel []Dead                    `json:"dead_channels"`
-	Memory      Memory                    `json:"memory"`
-	Code        *Code                     `json:"code,omitempty"`
-	Calibration *quant.Report             `json:"calibration,omitempty"`
+	// Steps are what <name>_step counts: layers, and chains of layers, of which .layers has every call.
+	Steps       []Step        `json:"steps"`
+	Graph       *Graph        `json:"graph,omitempty"`
+	Rejections  []Rejection   `json:"rejections"`
+	Alignment   []align.Row   `json:"alignment"`
+	Fusion      []Fusion      `json:"fusion"`
+	Optimize    Optimize      `json:"optimize"`
+	DeadChannel []Dead        `json:"dead_channels"`
+	Memory      Memory        `json:"memory"`
+	Code        *Code         `json:"code,omitempty"`
+	Calibration *quant.Report `json:"calibration,omitempty"`
 	// Gates are the limits that the program exceeds, with by how much and why.
 	Gates    []string `json:"exceeded_gates,omitempty"`
 	Warnings []string `json:"warnings"`
@@ -284,6 +286,7 @@ func New(o *Subject) *Report {
 	for i := range o.Lowered.Program.Steps {
 		r.layer(o, i)
 	}
+	r.Steps = o.steps()
 	r.Graph = newGraph(o)
 	for _, f := range o.Lowered.Fusions {
 		r.Fusion = append(r.Fusion, Fusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel,
@@ -519,7 +522,7 @@ func (r *Report) accelerated(o *Subject) {
 		s.InBytes, s.OutBytes = valueBytes(n.In), valueBytes(n.Out)
 		s.takes(o.Lowered.Low[n])
 		for _, m := range n.Body[0].Nodes {
-			s.Nodes = append(s.Nodes, nodeName(m))
+			s.Nodes = append(s.Nodes, m.Label())
 		}
 		r.Segments = append(r.Segments, s)
 	}
@@ -550,7 +553,7 @@ func (r *Report) accelerated(o *Subject) {
 
 // fallback is a node outside the segments, with what the accelerator says of it or of its parts.
 func (o *Subject) fallback(n *ir.Node, refused map[string][]kernel.Reason) Fallback {
-	f := Fallback{Node: nodeName(n), Op: opName(n), MACs: macs(n), Role: "compute"}
+	f := Fallback{Node: n.Label(), Op: opName(n), MACs: macs(n), Role: "compute"}
 	parts := []*ir.Node{n}
 	if n.Op == op.Fused {
 		parts = n.Body[0].Nodes
@@ -590,16 +593,9 @@ func (r *Report) transferText() string {
 }
 
 func refusal(x lower.Refusal) Rejection {
-	j := Rejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
+	j := Rejection{Node: x.Node.Label(), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
 	for _, y := range x.Reasons {
 		j.Reasons = append(j.Reasons, Reason(y))
 	}
 	return j
-}
-
-func nodeName(n *ir.Node) string {
-	if len(n.Origin) > 0 && n.Origin[0] != "" {
-		return n.Origin[0]
-	}
-	return n.Name
 }

@@ -32,6 +32,7 @@ type Verdict struct {
 	Measured
 	InferenceBound
 	Layers []LayerVerdict `json:"layers"`
+	Steps  []Step         `json:"steps"` // as in report.json
 	Stack
 	Flash map[string]any `json:"flash"`
 	RAM   map[string]int `json:"ram"`
@@ -71,6 +72,7 @@ type CaseVerdict struct {
 
 // LayerVerdict is one step with its cost.
 type LayerVerdict struct {
+	number       string  // of the step, in tables
 	Name         string  `json:"name"`
 	Kernel       string  `json:"kernel"`
 	Route        string  `json:"route"`
@@ -238,7 +240,7 @@ func (v *Verdict) layersText() string {
 		return ""
 	}
 	rows := [][]string{{"layer", "kernel", "instructions"}}
-	for _, l := range v.Layers {
+	for _, l := range v.lines() {
 		rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 	}
 	rows = append(rows, []string{"(between the layers)", "", fmt.Sprint(v.Outside)})
