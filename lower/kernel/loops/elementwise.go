@@ -199,8 +199,10 @@ func dynamicQuantize(f *fn) {
 	f.line("scale = (hi - lo) / 255.0f;")
 	f.when("zero = nncc_nearest_f64(fmin(fmax((double)(-lo / scale), 0.0), 255.0));", "scale > 0.0f")
 	f.loop("i", count)
-	f.line("const double q = scale > 0.0f ? nncc_nearest_f64((double)(%s[i] / scale)) : 0.0;", x.name)
-	f.store(y, "i", "(int64_t)fmin(fmax(q + zero, 0.0), 255.0)")
+	f.line("float q = scale > 0.0f ? %s[i] / scale : 0.0f;", x.name)
+	f.line("q = q > -256.0f ? (q < 256.0f ? q : 256.0f) : -256.0f;")
+	f.line("const int32_t v = (int32_t)((q + 12582912.0f) - 12582912.0f) + (int32_t)zero;") // 1.5 * 2^23: the nearest
+	f.store(y, "i", "v < 0 ? 0 : (v > 255 ? 255 : v)")
 	f.close()
 	f.store(s, "0", "scale")
 	f.store(z, "0", "(int64_t)zero")
