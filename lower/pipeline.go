@@ -58,6 +58,7 @@ var floatRows = []*Stage{
 	},
 	floatPass("integer-mac", "", ownRanks),
 	floatPass("decompose", ""),
+	floatPass("gemm-computed", "", legalize, fixedPoint),
 	floatPass("bn-fold", "", legalize),
 	floatPass("bn-linear", "", legalize),
 	floatPass("conv1d", ""),

@@ -247,6 +247,25 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	c.Did(n, "C added behind")
 }
 
+// gemmToMatMul writes x*B, and x*B + c, with a B that is computed as MatMul and Add, which the quantiser knows.
+func gemmToMatMul(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "Gemm") || n.Quantised() || n.In[1].Const != nil || is(n.In[1].Def, "DequantizeLinear") ||
+		ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || n.Input(2) != nil && ir.AttrsOf[op.BetaAttr](n).Beta != 1 ||
+		ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
+		return
+	}
+	b, act := n.In[1], op.ActAttrs(n)
+	if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
+		b = transpose(g, n, b, []int{1, 0}, n.Name+"/B")
+	}
+	if add := n.Input(2); add == nil {
+		swap(c, g, n, insert(g, n, op.MatMul, n.Name, act, n.In[0], b), "as MatMul")
+	} else {
+		v := insert(g, n, op.MatMul, n.Name, nil, n.In[0], b)
+		swap(c, g, n, insert(g, n, op.Add, n.Name+"/C", act, v, add), "as MatMul and Add")
+	}
+}
+
 func scaled(d *tensor.Dense, k float64) *tensor.Dense {
 	f := d.Floats()
 	for i := range f {

@@ -23,6 +23,8 @@ var Passes = []pass.Pass{
 	{Name: "decompose", Numerics: pass.Reassoc, Run: every(decompose),
 		Doc:      "one form for sums, means, reshapes, global pools, Gemm and MatMul",
 		Required: "the quantiser and the kernels know one form of these operators"},
+	{Name: "gemm-computed", Numerics: pass.Reassoc, Run: every(gemmToMatMul),
+		Doc: "Gemm by a matrix that is computed as MatMul and Add, which have kernels of integers"},
 	{Name: "bn-fold", Numerics: pass.Reassoc, Run: bnFold,
 		Doc: "fold BatchNormalization and other maps per channel into weights and biases"},
 	{Name: "bn-linear", Numerics: pass.Reassoc, Run: every(bnLinear), Doc: "BatchNormalization as one Mul and one Add"},
