@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_batch_matmul_rows_s8: few rows by the right matrix where it lies, four columns at a time. */
 #include "nncc_dsp_core.h"
+#include "nncc_simd32.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define NNCC_SHORT_LOOP _Pragma("GCC unroll 1")
@@ -99,6 +100,79 @@ NNCC_APART static void nncc_bmm_four(const nncc_dsp_batch_matmul_params *p, cons
     sums[3] = d;
 }
 
+#if NNCC_SIMD32
+
+/* Four columns by fours of inputs: add makes their products with the words at w, which lie step apart. */
+#define NNCC_BMM_FOURS(step, add) \
+    do { \
+        const uint32_t zero = nncc_pack_low((uint32_t)-p->a_zero, (uint32_t)-p->a_zero); \
+        const int32_t next = step; \
+        int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3]; \
+\
+        NNCC_SHORT_LOOP \
+        for (const int8_t *const end = x + p->k; x < end; x += 4) { \
+            const uint32_t four = nncc_load_word(x); \
+            const uint32_t even = nncc_add_even(zero, four), odd = nncc_add_odd(zero, four); \
+\
+            add; \
+        } \
+        sums[0] = a; \
+        sums[1] = b; \
+        sums[2] = c; \
+        sums[3] = d; \
+    } while (0)
+#define NNCC_BMM_DUAL(sum, w_even, w_odd) (sum = nncc_dual_add(nncc_dual_add(sum, even, w_even), odd, w_odd))
+
+/* The inputs of a column lie side by side. */
+#define NNCC_BMM_COLUMN(sum, at) \
+    do { \
+        const uint32_t word = nncc_load_word(at); \
+\
+        NNCC_BMM_DUAL(sum, nncc_even_bytes(word), nncc_odd_bytes(word)); \
+    } while (0)
+#define NNCC_BMM_COLUMNS \
+    do { \
+        NNCC_BMM_COLUMN(a, w); \
+        NNCC_BMM_COLUMN(b, w + next); \
+        NNCC_BMM_COLUMN(c, w + 2 * next); \
+        NNCC_BMM_COLUMN(d, w + third); \
+        w += 4; \
+    } while (0)
+
+/* The columns lie side by side: two inputs, the words of whose rows have two columns of the even and of the odd bytes.
+ */
+#define NNCC_BMM_TWO_OF(low, high, inputs, bytes) \
+    do { \
+        const uint32_t r0 = bytes(w0), r1 = bytes(w1); \
+\
+        low = nncc_dual_add(low, inputs, nncc_pack_low(r0, r1)); \
+        high = nncc_dual_add(high, inputs, nncc_pack_high(r0, r1)); \
+    } while (0)
+#define NNCC_BMM_ROWS(inputs) \
+    do { \
+        const uint32_t w0 = nncc_load_word(w), w1 = nncc_load_word(w + 2 * next); \
+\
+        NNCC_BMM_TWO_OF(a, c, inputs, nncc_even_bytes); \
+        NNCC_BMM_TWO_OF(b, d, inputs, nncc_odd_bytes); \
+        w += next; \
+    } while (0)
+
+NNCC_APART NNCC_DSP_IN_ORDER static void nncc_bmm_columns(const nncc_dsp_batch_matmul_params *p, const int8_t *x,
+                                                          const int8_t *w, int32_t sums[4])
+{
+    const int32_t third = 3 * p->b_n;
+
+    NNCC_BMM_FOURS(p->b_n, NNCC_BMM_COLUMNS);
+}
+
+NNCC_APART NNCC_DSP_IN_ORDER static void nncc_bmm_rows(const nncc_dsp_batch_matmul_params *p, const int8_t *x,
+                                                       const int8_t *w, int32_t sums[4])
+{
+    NNCC_BMM_FOURS(p->b_k, NNCC_BMM_ROWS(even); NNCC_BMM_ROWS(odd); w += 2 * next);
+}
+
+#endif
+
 static void nncc_bmm_row(const nncc_dsp_batch_matmul_params *p, const int8_t *x, const int8_t *w, int8_t *y)
 {
     const int32_t common = nncc_bmm_common(p, x);
@@ -108,7 +182,18 @@ static void nncc_bmm_row(const nncc_dsp_batch_matmul_params *p, const int8_t *x,
         int32_t sums[4] = {common, common, common, common};
 
         if (left > 3) {
-            nncc_bmm_four(p, x, w, sums);
+#if NNCC_SIMD32
+            const int32_t fours = p->a_k == 1 && (p->k & 3) == 0;
+
+            if (fours && p->b_k == 1) {
+                nncc_bmm_columns(p, x, w, sums);
+            } else if (fours && p->b_n == 1) {
+                nncc_bmm_rows(p, x, w, sums);
+            } else
+#endif
+            {
+                nncc_bmm_four(p, x, w, sums);
+            }
         } else if (left > 1) {
             count = 2;
             nncc_bmm_two(p, x, w, sums);
