@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -96,10 +97,7 @@ func (m *Guarded) RunCases(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 			}
 		}
 	}
-	res, err := run.Run(context.Background(), spec, im, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testenv.Must(run.Run(context.Background(), spec, im, list))(t)
 	for k, c := range res.Cases {
 		switch s := c.Status; {
 		case s == 0:

@@ -5,7 +5,7 @@ package kerneltest_test
 import (
 	"fmt"
 	"reflect"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -44,30 +44,12 @@ const %w : f32[7,5,(4,1)] = rand 1
 %o : f32[1,5,(15,1)] = MaxPool(%x) {kernel_shape=[(2,1)]}`,
 }
 
+// pair is a (LONG,SHORT) of sizes.
+var pair = regexp.MustCompile(`([\[,])\((\d+),(\d+)\)`)
+
 // oriented is the text with every (LONG,SHORT) as height and width, or the other way round.
 func oriented(src string, row bool) string {
-	var b strings.Builder
-	for {
-		open := strings.IndexByte(src, '(')
-		for open >= 0 && !strings.ContainsRune("[,", rune(src[open-1])) {
-			next := strings.IndexByte(src[open+1:], '(')
-			if next < 0 {
-				open = -1
-				break
-			}
-			open += 1 + next
-		}
-		if open < 0 {
-			return b.String() + src
-		}
-		end := open + strings.IndexByte(src[open:], ')')
-		long, short, _ := strings.Cut(src[open+1:end], ",")
-		if row {
-			long, short = short, long
-		}
-		b.WriteString(src[:open] + long + "," + short)
-		src = src[end+1:]
-	}
+	return pair.ReplaceAllString(src, map[bool]string{false: "$1$2,$3", true: "$1$3,$2"}[row])
 }
 
 // TestColumns: a map of a single column is a row in memory, and gets the calls of

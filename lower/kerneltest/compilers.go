@@ -46,14 +46,8 @@ func Clang(t testing.TB, spec *boards.Spec) *boards.Spec {
 	t.Helper()
 	clang := testenv.Tool(t, "clang", "clang")
 	gcc := testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
-	lib, err := exec.Command(gcc, "-print-file-name=libc.a").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := exec.Command(clang, "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := testenv.Must(exec.Command(gcc, "-print-file-name=libc.a").Output())(t)
+	version := testenv.Must(exec.Command(clang, "--version").Output())(t)
 	include := filepath.Join(filepath.Dir(string(lib)), "..", "include")
 	flags := "-fomit-frame-pointer"
 	if !spec.Armv6M() {
@@ -67,16 +61,10 @@ func Clang(t testing.TB, spec *boards.Spec) *boards.Spec {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("nncc-test-clang-%x", h.Sum64()))
 	path := filepath.Join(dir, "cc")
 	if old, err := os.ReadFile(path); err != nil || !slices.Equal(old, script) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(dir, 0o755))
 		tmp := filepath.Join(t.TempDir(), "cc")
-		if err := os.WriteFile(tmp, script, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(tmp, path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(tmp, script, 0o755))
+		testenv.OK(t, os.Rename(tmp, path))
 	}
 	own := *spec
 	own.Toolchain.Prefix, own.Toolchain.CC = dir+string(filepath.Separator), "cc"

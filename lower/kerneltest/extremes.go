@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -38,14 +39,8 @@ func (m *Guarded) RunExtremes(t *testing.T, spec *boards.Spec) []Extremes {
 		}
 		cases = append(cases, x)
 	}
-	counts, err := run.Filled(context.Background(), spec, im, 0, 1, cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, err := run.Cycles(context.Background(), spec, im, []run.Job{{Cases: cases[:1]}}, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := testenv.Must(run.Filled(context.Background(), spec, im, 0, 1, cases))(t)
+	seen := testenv.Must(run.Cycles(context.Background(), spec, im, []run.Job{{Cases: cases[:1]}}, 0, 0))(t)
 	var out []Extremes
 	for i, s := range m.plan.Program.Steps {
 		x := Extremes{Step: s, Text: lineOf(m.graph, m.plan.Nodes[i].Out[0].Name)}
@@ -54,9 +49,7 @@ func (m *Guarded) RunExtremes(t *testing.T, spec *boards.Spec) []Extremes {
 				x.Counts = append(x.Counts, steps[i])
 			}
 		}
-		if x.Seen, err = seen.Program.Seen(seen.Steps[i]); err != nil {
-			t.Fatal(err)
-		}
+		x.Seen = testenv.Must(seen.Program.Seen(seen.Steps[i]))(t)
 		if more, err := seen.More(i); err != nil {
 			x.NoBound = err
 		} else if i < len(counts[0]) {

@@ -337,12 +337,8 @@ typedef struct { uint32_t off, bytes; } region;
 func writeFile(t testing.TB, dir, path string, data []byte) {
 	t.Helper()
 	p := filepath.Join(dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+	testenv.OK(t, os.WriteFile(p, data, 0o644))
 }
 
 // strict are the flags that emitted C must survive.
@@ -356,10 +352,7 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	t.Helper()
 	im, c := m.build(t, spec, opt)
 	defer im.Close()
-	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
 	if s := int(res.Cases[0].Status); s >= 100000 && s-100000 < len(m.graph.Out) {
 		d := m.graph.Out[s-100000].Def
 		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
@@ -428,10 +421,7 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		}
 		writeFile(t, dir, "guarded.c", source)
 	}
-	im, err := run.Build(context.Background(), spec, dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := testenv.Must(run.Build(context.Background(), spec, dir, opt))(t)
 	return im, run.Case{Inputs: m.given(m.in)}
 }
 
@@ -462,10 +452,7 @@ func (m *Guarded) declare(h *run.Model) string {
 // compare judges the outputs, in memory order, against the interpreter.
 func (m *Guarded) compare(t *testing.T, got [][]byte) {
 	t.Helper()
-	want, err := interp.Run(m.graph, m.in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(interp.Run(m.graph, m.in, nil))(t)
 	m.same(t, got, want)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -21,10 +22,7 @@ import (
 // within is what floats may differ by (Guarded.Within), 0: bit for bit.
 func Host(t *testing.T, table kernel.Table, within float64, graphs ...*ir.Graph) *Guarded {
 	t.Helper()
-	spec, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := testenv.Must(boards.Load("host"))(t)
 	m := Guard(t, joined(graphs), table, kernel.Options{}, 1)
 	m.Near, m.Within = within > 0, within
 	m.RunBoard(t, spec, Sanitized())

@@ -3,22 +3,13 @@
 package kerneltest_test
 
 import (
-	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/testenv"
-
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/irtest"
-	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
@@ -93,81 +84,29 @@ func macLayers() []macLayer {
 // TestMACs holds the instructions of convolutions on int16 data and on floats at what they were; the log has those of a
 // multiplication and what they are meant to be at most. Layers of few pixels pay what is done once.
 func TestMACs(t *testing.T) {
-	for _, x := range []struct {
+	sets := []struct {
 		core string
 		wide bool
 		bar  float64
-	}{{"cortex-m4", true, 1.2}, {"cortex-m55", true, 0.45}, {"cortex-m55", false, 0.6}} {
-		name := x.core + "_float32"
-		if x.wide {
-			name = x.core + "_int16x8"
+	}{{"cortex-m4", true, 1.2}, {"cortex-m55", true, 0.45}, {"cortex-m55", false, 0.6}}
+	held := kerneltest.Hold(t, filepath.Join("testdata", "macs.csv"), "cortex-m4 int16x8", "cortex-m55 int16x8",
+		"cortex-m55 float32")
+	for column, x := range sets {
+		layers, spec := macLayers(), load(t, x.core)
+		kinds := lists.Map(layers, func(l macLayer) kerneltest.Kind {
+			return kerneltest.Kind{Name: l.String(), Layers: []string{l.text(x.wide)}}
+		})
+		var log strings.Builder
+		build := run.BuildOptions{Opt: "speed", Trace: true}
+		for i, n := range kerneltest.Counts(t, spec, build, kinds, chosen(t, spec)) {
+			name, each := kinds[i].Name, float64(n)/float64(layers[i].macs())
+			held.Count(t, name, column, n)
+			over := ""
+			if each > x.bar {
+				over = fmt.Sprintf(" over %.2f", x.bar)
+			}
+			fmt.Fprintf(&log, "\n%-30s %8d %.3f%s", name, n, each, over)
 		}
-		t.Run(name, func(t *testing.T) {
-			layers := macLayers()
-			counts := countMACs(t, x.core, layers, x.wide)
-			path := filepath.Join("testdata", "macs_"+name+".csv")
-			want := readMACs(t, path)
-			var log, table strings.Builder
-			for i, n := range counts {
-				name, each := layers[i].String(), float64(n)/float64(layers[i].macs())
-				limit, ok := want[name]
-				switch {
-				case !ok && !irtest.Update():
-					t.Errorf("%s is not in %s: run with -update", name, path)
-				case ok && n > limit+limit/50:
-					t.Errorf("%s: %d instructions, were %d", name, n, limit)
-				}
-				if ok {
-					n = min(n, limit)
-				}
-				fmt.Fprintf(&table, "%q,%d\n", name, n)
-				over := ""
-				if each > x.bar {
-					over = fmt.Sprintf(" over %.2f", x.bar)
-				}
-				fmt.Fprintf(&log, "\n%-30s %8d %.3f%s", name, counts[i], each, over)
-			}
-			t.Log(log.String())
-			if irtest.Update() && !t.Failed() {
-				testenv.OK(t, os.WriteFile(path, []byte(table.String()), 0o666))
-			}
-		})
+		t.Log(x.core, log.String())
 	}
-}
-
-// readMACs are the instructions of layers by their names.
-func readMACs(t *testing.T, path string) map[string]uint64 {
-	t.Helper()
-	want := map[string]uint64{}
-	f, err := os.Open(path)
-	if err != nil {
-		return want
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	testenv.OK(t, err)
-	for _, r := range rows {
-		n, err := strconv.ParseUint(r[1], 10, 64)
-		testenv.OK(t, err)
-		want[r[0]] = n
-	}
-	return want
-}
-
-// countMACs are the instructions of the layers.
-func countMACs(t *testing.T, core string, layers []macLayer, wide bool) []uint64 {
-	t.Helper()
-	spec, err := boards.Load(core)
-	testenv.OK(t, err)
-	var kinds []kerneltest.Kind
-	for _, l := range layers {
-		kinds = append(kinds, kerneltest.Kind{Name: l.String(), Layers: []string{l.text(wide)}})
-	}
-	return kerneltest.Counts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds,
-		func(g *ir.Graph) *kerneltest.Guarded {
-			options := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
-			table, err := lower.Kernels(spec.Kernels, options)
-			testenv.OK(t, err)
-			return kerneltest.Guard(t, g, table, options, 1)
-		})
 }

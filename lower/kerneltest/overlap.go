@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Distance is how far the result of a layer must begin before an input that it lies over.
@@ -121,10 +122,7 @@ func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOpti
 	im, c := m.build(t, spec, opt)
 	m.tried = nil
 	defer im.Close()
-	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
 	if s := res.Cases[0].Status; s != 0 {
 		t.Errorf("status %d", s)
 		return nil

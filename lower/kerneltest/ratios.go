@@ -4,6 +4,7 @@ package kerneltest
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"os/exec"
 	pathpkg "path"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
@@ -25,78 +27,109 @@ import (
 // ratioSeed draws what kinds leave open.
 const ratioSeed = 7
 
-// ratioColumns are those of a table of Ratios.
-var ratioColumns = []string{"kind", "assembly", "gcc", "clang", "over"}
-
 // bar is how many of the assembly's instructions a kind may take without it, to two digits; more wants a reason.
 const bar = 1.305
 
-// numbered finds the number of the layer that a node belongs to, in its name.
-var numbered = regexp.MustCompile(`^[a-z]+(\d+)`)
-
 // Ratios holds the instructions of kinds of layers at what they were before: with assembly, and without it by GCC and
-// by clang, the latter two with NNCC_LONG alone. path is the table, which -update makes with what is less; a figure
-// that grows for a reason is raised by hand. Compilers differ between releases, so
-// there are 2 % of room. The log has the ratios to assembly; the last column says why one is above the bar, and is
-// empty where none is.
+// by clang, the latter two with NNCC_LONG alone. The log has the ratios to assembly; more than the bar wants a reason.
 func Ratios(t *testing.T, board, path string, kinds []Kind, guard func(g *ir.Graph) *Guarded) {
 	t.Helper()
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := testenv.Must(boards.Load(board))(t)
 	noAsm := NoAsm()
 	noAsm.Trace = true
+	held := Hold(t, path, "assembly", "gcc", "clang")
 	counts := [][]uint64{Counts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds, guard)}
-	want := readRatios(t, path)
-	if !testenv.Long() && !irtest.Update() {
-		for i, k := range kinds {
-			grown(t, path, k.Name, 0, counts[0][i], want[k.Name])
-		}
-		return
+	if testenv.Long() || irtest.Update() {
+		counts = append(counts, Counts(t, spec, noAsm, kinds, guard), Counts(t, Clang(t, spec), noAsm, kinds, guard))
 	}
-	counts = append(counts, Counts(t, spec, noAsm, kinds, guard), Counts(t, Clang(t, spec), noAsm, kinds, guard))
-	rows := [][]string{ratioColumns}
 	for i, k := range kinds {
-		row, old := []string{k.Name}, want[k.Name]
 		for c := range counts {
-			n, limit := counts[c][i], old.counts[c]
-			grown(t, path, k.Name, c, n, old)
-			if limit > 0 {
-				n = min(n, limit)
-			}
-			row = append(row, strconv.FormatUint(n, 10))
+			held.Count(t, k.Name, c, counts[c][i])
+		}
+		if len(counts) == 1 {
+			continue
 		}
 		base := float64(counts[0][i])
-		if over := float64(max(counts[1][i], counts[2][i])) > bar*base; over && old.over == "" {
-			t.Errorf("%s: more than 1.30 of the assembly's instructions, and %s has no reason", k.Name, path)
-		} else if !over && old.over != "" {
-			if !irtest.Update() {
-				t.Errorf("%s: at most 1.30 of the assembly's instructions, %q no more: run with -update", k.Name,
-					old.over)
-			}
-			old.over = ""
-		}
-		rows = append(rows, append(row, old.over))
-		t.Logf("%-32s %9d  gcc %5.2f  clang %5.2f", k.Name, counts[0][i], float64(counts[1][i])/base,
-			float64(counts[2][i])/base)
-	}
-	if irtest.Update() {
-		writeRatios(t, path, rows)
+		gcc, clang := float64(counts[1][i])/base, float64(counts[2][i])/base
+		held.Reason(t, k.Name, max(gcc, clang) > bar, "1.30 of the assembly's instructions")
+		t.Logf("%-32s %9d  gcc %5.2f  clang %5.2f", k.Name, counts[0][i], gcc, clang)
 	}
 }
 
-// grown says that a kind is in no table, or takes more instructions than there in a column.
-func grown(t *testing.T, path, kind string, column int, n uint64, old ratio) {
+// Held are counts that may only fall, by kinds and columns, and why a kind is above what is wanted. Compilers differ
+// between releases, so there are 2 % of room.
+type Held struct {
+	path  string
+	head  []string
+	kinds []string // in the order in which they were counted
+	rows  map[string][]string
+}
+
+// Hold reads a file of counts, which -update writes when the test ends, with what is less; a figure that grows for a
+// reason is raised by hand.
+func Hold(t *testing.T, path string, columns ...string) *Held {
 	t.Helper()
-	limit := old.counts[column]
-	if limit == 0 && !irtest.Update() {
-		t.Errorf("%s is not in %s: run with -update", kind, path)
+	head := slices.Concat([]string{"kind"}, columns, []string{"over"})
+	h := &Held{path: path, head: head, rows: map[string][]string{}}
+	for _, row := range ReadTable(t, path) {
+		h.rows[row[0]] = row
 	}
-	if limit > 0 && n > limit+limit/50 {
-		t.Errorf("%s, %s: %d instructions, were %d", kind, ratioColumns[column+1], n, limit)
+	if irtest.Update() {
+		t.Cleanup(func() { h.write(t) })
 	}
+	return h
+}
+
+// row is that of a kind.
+func (h *Held) row(kind string) []string {
+	if h.rows[kind] == nil {
+		h.rows[kind] = append(make([]string, len(h.head)-1), "")
+		h.rows[kind][0] = kind
+	}
+	if !slices.Contains(h.kinds, kind) {
+		h.kinds = append(h.kinds, kind)
+	}
+	return h.rows[kind]
+}
+
+// Count says that a kind has no count in a column, or more than there.
+func (h *Held) Count(t *testing.T, kind string, column int, n uint64) {
+	t.Helper()
+	at := &h.row(kind)[column+1]
+	limit, err := strconv.ParseUint(*at, 10, 64)
+	switch {
+	case err == nil && n > limit+limit/50:
+		t.Errorf("%s, %s: %d instructions, were %d", kind, h.head[column+1], n, limit)
+	case err != nil && !irtest.Update():
+		t.Errorf("%s is not in %s: run with -update", kind, h.path)
+	case err != nil || n < limit:
+		*at = strconv.FormatUint(n, 10)
+	}
+}
+
+// Reason says that a kind is above what is wanted without a reason, or has a reason and is not.
+func (h *Held) Reason(t *testing.T, kind string, over bool, wanted string) {
+	t.Helper()
+	why := &h.row(kind)[len(h.head)-1]
+	if over && *why == "" {
+		t.Errorf("%s: more than %s, and %s has no reason", kind, wanted, h.path)
+	} else if !over && *why != "" {
+		if !irtest.Update() {
+			t.Errorf("%s: at most %s, %q no more: run with -update", kind, wanted, *why)
+		}
+		*why = ""
+	}
+}
+
+func (h *Held) write(t *testing.T) {
+	rows := [][]string{h.head}
+	for _, k := range h.kinds {
+		rows = append(rows, h.rows[k])
+	}
+	var text strings.Builder
+	testenv.OK(t, csv.NewWriter(&text).WriteAll(rows))
+	writeFile(t, filepath.Dir(h.path), filepath.Base(h.path), []byte(text.String()))
 }
 
 // Counts are the instructions of each kind.
@@ -108,13 +141,9 @@ func Counts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
 		kindOf = append(kindOf, slices.Repeat([]int{i}, len(k.Layers))...)
 	}
 	sums := make([]uint64, len(kinds))
-	for name, n := range guard(layersOf(t, kinds)).RunBoard(t, spec, opt) {
-		at := numbered.FindStringSubmatch(name)
-		if at == nil {
-			t.Fatalf("no layer has a node %s", name)
-		}
-		layer, err := strconv.Atoi(at[1])
-		if err != nil || layer >= len(kindOf) {
+	for name, n := range guard(Layers(t, kinds)).RunBoard(t, spec, opt) {
+		layer := LayerOf(name)
+		if layer <= 0 || layer >= len(kindOf) {
 			t.Fatalf("no layer has a node %s", name)
 		}
 		sums[kindOf[layer]] += n
@@ -127,8 +156,14 @@ func Counts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
 	return sums
 }
 
-// layersOf is a graph of the layers of all kinds.
-func layersOf(t *testing.T, kinds []Kind) *ir.Graph {
+// LayerOf is the number of the layer of Layers that a node belongs to, by its name; 0: of none.
+func LayerOf(node string) (n int) {
+	fmt.Sscanf(strings.TrimLeftFunc(node, unicode.IsLower), "%d", &n)
+	return n
+}
+
+// Layers is a graph of the layers of all kinds, in order, the first of which has the number 1.
+func Layers(t *testing.T, kinds []Kind) *ir.Graph {
 	t.Helper()
 	b := NewWriter(ratioSeed)
 	for _, k := range kinds {
@@ -143,7 +178,7 @@ func layersOf(t *testing.T, kinds []Kind) *ir.Graph {
 func Sources(t *testing.T, kinds []Kind, guard func(g *ir.Graph) *Guarded) []string {
 	t.Helper()
 	var paths []string
-	for _, f := range guard(layersOf(t, kinds)).files {
+	for _, f := range guard(Layers(t, kinds)).files {
 		if path, ok := strings.CutPrefix(f.Path, "nncc/"); ok {
 			paths = append(paths, path)
 		}
@@ -183,10 +218,7 @@ var assembled = regexp.MustCompile(`(?m)^@ [0-9]+ "[^"]*" 1$`)
 // withAssembly are the paths of the sources that inline assembly is compiled from for a board, but those given.
 func withAssembly(t *testing.T, board string, but []string) []string {
 	t.Helper()
-	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := testenv.Must(boards.Load(board))(t)
 	gcc := testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
 	dir := t.TempDir()
 	var paths []string
@@ -203,10 +235,7 @@ func withAssembly(t *testing.T, board string, but []string) []string {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return slices.DeleteFunc(paths, func(path string) bool {
-		text, err := os.ReadFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), ".c")+".s"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Must(os.ReadFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), ".c")+".s")))(t)
 		return !assembled.Match(text)
 	})
 }
@@ -219,45 +248,6 @@ func ReadTable(t *testing.T, path string) [][]string {
 		return nil
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testenv.Must(csv.NewReader(f).ReadAll())(t)
 	return rows[min(1, len(rows)):]
-}
-
-// ratio is a row of a table: the counts of a kind, and why they are above the bar.
-type ratio struct {
-	counts [3]uint64
-	over   string
-}
-
-func readRatios(t *testing.T, path string) map[string]ratio {
-	t.Helper()
-	want := map[string]ratio{}
-	for _, row := range ReadTable(t, path) {
-		r := ratio{over: row[4]}
-		for c := range r.counts {
-			var err error
-			if r.counts[c], err = strconv.ParseUint(row[c+1], 10, 64); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-		}
-		want[row[0]] = r
-	}
-	return want
-}
-
-func writeRatios(t *testing.T, path string, rows [][]string) {
-	t.Helper()
-	var text strings.Builder
-	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -104,10 +105,7 @@ type Kind struct {
 // ReadKinds reads kinds: a line with # and the name, then layers with empty lines between them.
 func ReadKinds(t *testing.T, path string) []Kind {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(os.ReadFile(path))(t)
 	var kinds []Kind
 	for _, part := range strings.Split("\n"+string(b), "\n# ")[1:] {
 		name, layers, _ := strings.Cut(strings.TrimSpace(part), "\n")
