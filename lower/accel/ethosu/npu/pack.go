@@ -109,8 +109,8 @@ func (c *coding) choose(size int) {
 }
 
 // histogram counts numbers.
-func histogram(v []int) map[int]int {
-	h := map[int]int{}
+func histogram(v []int) []int {
+	h := make([]int, slices.Max(v)+1)
 	for _, x := range v {
 		h[x]++
 	}
@@ -120,7 +120,7 @@ func histogram(v []int) map[int]int {
 const never = 1 << 60
 
 // prefixed is the bits of numbers with a division: pairs of a prefix, or at most two.
-func prefixed(h map[int]int, div int, trunc bool) (sum int) {
+func prefixed(h []int, div int, trunc bool) (sum int) {
 	for v, n := range h {
 		q := v >> div
 		b := q>>1*2 + 1 + q&1 + div
@@ -152,11 +152,11 @@ func (c *coding) divide() {
 	if c.zeroDiv = zerosApart; !c.zeros() {
 		return
 	}
-	best, h = never, histogram(c.runs)
+	best = never
 	for div := range 4 {
 		n := 0
-		for v, k := range h {
-			n += (v>>div + 1 + div) * k
+		for _, v := range c.runs {
+			n += v>>div + 1 + div
 		}
 		if n < best {
 			best, c.zeroDiv = n, div
