@@ -382,8 +382,7 @@ func (r *Result) Worth() bool { return r.worth(r.Predicted()) }
 func (r *Result) worth(work float64) bool { return r.Fastest == 0 || work <= worthWork*r.Fastest }
 
 // work is what the program is predicted to execute with whole layers.
-func (r *Result) work() float64 {
-	sum := 0.0
+func (r *Result) work() (sum float64) {
 	for _, n := range r.Graph.Nodes {
 		for _, x := range r.Candidates[n] {
 			if x.Chosen {
@@ -410,8 +409,7 @@ func (r *Result) unpriced() (sum float64) {
 }
 
 // bought is what kernels with more scratch than the first one of their node save of work.
-func (r *Result) bought() float64 {
-	sum := 0.0
+func (r *Result) bought() (sum float64) {
 	for _, list := range r.Candidates {
 		for _, x := range list {
 			if x.Chosen && x.Scratch > list[0].Scratch {

@@ -20,11 +20,16 @@ type Stats struct {
 // beam of 1, then wider ones, until nothing has to be dropped (the result is
 // then optimal), the bound is reached or the budget is spent.
 func Order(nodes []Node, values []Value, budget int64) ([]int, Stats) {
-	p, order := newProgram(nodes, values), identity(len(nodes))
+	return newProgram(nodes, values).order(budget, never)
+}
+
+// order is Order; where no order is below some bytes, the one given is as good as any.
+func (p *program) order(budget, below int64) ([]int, Stats) {
+	order := identity(len(p.nodes))
 	st := Stats{Bound: p.bound(), GivenPeak: p.peak(order)}
 	st.Peak = st.GivenPeak
 	b := beam{p: p, bound: st.Bound, budget: budget}
-	for width := 1; st.Peak > st.Bound && width <= maxBeam && b.work < b.budget; width *= 8 {
+	for width := 1; st.Peak > st.Bound && st.Bound < below && width <= maxBeam && b.work < b.budget; width *= 8 {
 		found, whole := b.search(width, st.Peak)
 		if found != nil {
 			order = found

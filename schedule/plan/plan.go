@@ -35,9 +35,9 @@ func roundDown(v int64) int64 { return v &^ (Align - 1) }
 // given, and the smallest arena wins. Arenas of below bytes and more, where not 0, are of no use.
 // Stats are those of Order; its Peak is that of the order returned.
 func Schedule(nodes []Node, values []Value, budget, below int64) (order []int, bufs []Buffer, res Result, st Stats) {
-	order, st = Order(nodes, values, budget)
-	bufs = Buffers(nodes, values, order)
 	below = cmp.Or(below, never)
+	order, st = newProgram(nodes, values).order(budget, below)
+	bufs = Buffers(nodes, values, order)
 	res = placed(bufs, budget, 0, below)
 	best := st.Peak
 	try := func(other []int, peak int64) {
@@ -50,7 +50,7 @@ func Schedule(nodes []Node, values []Value, budget, below int64) (order []int, b
 			st.Optimal = st.Optimal && peak == best
 		}
 	}
-	if apart, some := withoutOverlaps(nodes); some && res.Total > res.OverlapBound {
+	if apart, some := withoutOverlaps(nodes); some && st.Bound < below && res.Total > res.OverlapBound {
 		other, _ := Order(apart, values, budget)
 		try(other, newProgram(nodes, values).peak(other))
 	}
