@@ -200,7 +200,9 @@ static void nncc_norm_narrow_groups(const nncc_group_norm_s8_params *p, const in
             all.sum += s[c].sum;
             all.square += s[c].square;
         }
-        nncc_norm_scale k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
+        nncc_norm_scale k; /* set by itself: Clang, where it is declared with its value, keeps more on the stack */
+
+        k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
         for (int32_t c = first; c < first + width; c++) {
             nncc_norm_channel(&k, terms + 2 * c, scale + c, offset + c);
         }
@@ -245,7 +247,9 @@ static void nncc_norm_line(const nncc_group_norm_s8_params *p, const int8_t *x, 
     nncc_norm_sums s = {0, 0};
 
     nncc_norm_add(x, p->spatial, &s);
-    nncc_norm_scale k = nncc_norm_of(&p->norm, p->spatial, &s, 1, 0);
+    nncc_norm_scale k;
+
+    k = nncc_norm_of(&p->norm, p->spatial, &s, 1, 0);
     for (int32_t c = 0; c < NNCC_NORM_LANES; c++) {
         nncc_norm_channel(&k, terms, scale + c, offset + c);
     }
