@@ -5,6 +5,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
@@ -15,8 +16,10 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
+	"github.com/nncc/nncc/schedule"
 )
 
 // flagChoices are the flags that a random compilation turns. The first choice
@@ -196,4 +199,140 @@ func (d *drawnNetwork) conv(name string, x *ir.Value, to, k int) *ir.Value {
 	}
 	pads := ir.Attrs{"pads": ir.Ints(k/2, k/2, k/2, k/2)}
 	return d.add(op.Conv, name, pads, x, d.g.AddConst("w_"+name, w), d.g.AddConst("b_"+name, b))
+}
+
+// blocks is a network of drawn blocks as mobile networks have them: expanding, depthwise and projecting convolutions,
+// some with a stride or a residual, an encoder with its decoder, one or two inputs and more outputs.
+func blocks(t *testing.T, seed uint64) *ir.Graph {
+	r := rand.New(rand.NewPCG(seed, 7))
+	d := &drawnNetwork{t: t, g: ir.New("blocks"), seed: seed}
+	input := func(name string, shape ...int) *ir.Value {
+		return d.g.AddInput(name, ir.Type{DType: tensor.F32, Shape: shape})
+	}
+	side, width := 8+4*r.IntN(3), 1+r.IntN(4)
+	x := input("x", 1, width, side, side)
+	n := 0
+	name := func(what string) string { n++; return fmt.Sprint(what, n) }
+	windows := func(x *ir.Value, stride int) *ir.Value {
+		c, k := x.Type.Shape[1], 3+2*r.IntN(2)
+		w := d.g.AddConst(name("w"), ir.Rand(seed+uint64(n), tensor.F32, []int{c, 1, k, k}))
+		return d.add(op.Conv, name("dw"), ir.Attrs{"group": ir.Int(c), "strides": ir.Ints(stride, stride),
+			"pads": ir.Ints(k/2, k/2, k/2, k/2)}, x, w)
+	}
+	relu := func(x *ir.Value) *ir.Value { return d.add(op.Relu, name("relu"), nil, x) }
+	if r.IntN(3) == 0 {
+		x = d.add(op.Add, name("add"), nil, x, input("y", x.Type.Shape...))
+	}
+	for range 2 + r.IntN(4) {
+		c := x.Type.Shape[1]
+		stride := 1 + r.IntN(3)/2
+		if x.Type.Shape[2] < 8 {
+			stride = 1
+		}
+		y := relu(d.conv(name("expand"), x, c*(1+r.IntN(5)), 1))
+		y = relu(windows(y, stride))
+		switch r.IntN(4) {
+		case 0:
+			x = d.conv(name("project"), y, 1+r.IntN(12), 1)
+		case 1:
+			x = relu(d.conv(name("conv"), y, 1+r.IntN(8), 3))
+		default:
+			if y = d.conv(name("project"), y, c, 1); stride == 1 {
+				y = d.add(op.Add, name("sum"), nil, x, y)
+			}
+			x = y
+		}
+		if r.IntN(5) == 0 {
+			d.g.AddOutput(name("early"), x)
+		}
+	}
+	if r.IntN(3) == 0 && x.Type.Shape[2]%2 == 0 {
+		low := d.add(op.MaxPool, name("pool"), ir.Attrs{"kernel_shape": ir.Ints(2, 2), "strides": ir.Ints(2, 2)}, x)
+		low = relu(d.conv(name("low"), low, 1+r.IntN(12), 3))
+		up := d.add(op.ConvTranspose, name("up"), ir.Attrs{"strides": ir.Ints(2, 2)}, low, d.g.AddConst(name("w"),
+			ir.Rand(seed+uint64(n), tensor.F32, []int{low.Type.Shape[1], 4, 2, 2})))
+		x = relu(d.conv(name("decode"), d.add(op.Concat, name("skip"), ir.Attrs{"axis": ir.Int(1)}, x, up), 4, 3))
+	}
+	d.g.AddOutput("z", x)
+	return d.g
+}
+
+// drawnProgram is a network of a kind that the seed says, compiled with drawn flags; an error: it is refused.
+func drawnProgram(t *testing.T, seed uint64) (o *driver.Compiled, c *driver.Config, text string, err error) {
+	r := rand.New(rand.NewPCG(seed, 9))
+	c, _, text = randomConfig(r.Uint64())
+	if c.Weights == option.Int4Weights {
+		c.Precision = option.Auto
+	}
+	c.MaxRAM, c.Kernels = []string{"", "1"}[r.IntN(2)], option.Kernels(2*r.IntN(2))
+	c.CalibMethod, c.Equalize = option.MinMax, false // quick
+	net := blocks(t, seed)
+	switch seed % 4 {
+	case 0:
+		net = irtest.Gen(seed, tensor.F32)
+	case 1:
+		net, c.Precision, c.Weights = irtest.GenQDQ(seed), option.Auto, option.Int8Weights
+	}
+	o, err = tryNet(t, net, c)
+	return o, c, text, err
+}
+
+// TestReplayed: drawn networks, planned with overlap, chains and rings, in one piece and in parts, compute the same
+// bits when every byte that holds nothing is poison. NNCC_RANDOM as for TestRandomQDQ; 1,000 with NNCC_LONG.
+func TestReplayed(t *testing.T) {
+	from, n := testenv.Range(t, map[bool]int{false: 12, true: 1000}[testenv.Long()])
+	seen := map[string]int{}
+	for k := from; k < from+n; k++ {
+		o, c, text, err := drawnProgram(t, uint64(k))
+		if err != nil {
+			seen["refused"]++
+			t.Logf("seed %d:%s: %v", k, text, err)
+			continue
+		}
+		plans := []*schedule.Result{o.Lowered.Schedule}
+		if half := o.Lowered.Program.ArenaBytes/2&^15 + 16*(k%40); k%3 == 0 {
+			rooms := []lower.Room{{Pools: []lower.Pool{{Name: "a", Bytes: half}, {Name: "b", Bytes: 2 * half}}}}
+			if parts, _, err := o.Lowered.Split(rooms, 0); err == nil {
+				plans, seen["parts"] = append(plans, parts), seen["parts"]+1
+			}
+		}
+		cases := mustCases(t, c, o)
+		want := testenv.Must(interp.Run(o.Lowered.Graph, cases[0].Inputs, nil))(t)
+		for _, p := range plans {
+			got, err := p.Replay(cases[0].Inputs)
+			for i := range want {
+				testenv.Check(t, err == nil && tensor.Equal(got[i], want[i]), "seed %d:%s: output %d with poison: "+
+					"%v\n%s", k, text, i, err, p.Program)
+			}
+		}
+		count(seen, o)
+		if k%250 == 2 {
+			onHost(t, o, cases, "gcc", sanitized)
+		}
+	}
+	t.Log(n, seen)
+	for _, what := range []string{"chains", "rings", "overlaps", "several inputs", "several outputs", "float",
+		"int16"} {
+		testenv.Check(t, seen[what] >= n/50, "%d of %d programs have %s", seen[what], n, what)
+	}
+}
+
+// count adds what a program has.
+func count(seen map[string]int, o *driver.Compiled) {
+	p := o.Lowered.Program
+	has := map[string]bool{"programs": true, "chains": o.Lowered.Tiled != nil, "several inputs": len(p.Inputs) > 1,
+		"several outputs": len(p.Outputs) > 1}
+	for i := range p.Buffers {
+		has["overlaps"] = has["overlaps"] || len(p.Sharing(i)) > 0
+		has["rows"] = has["rows"] || p.Buffers[i].Pitch > 0
+		has[p.Buffers[i].Type.DType.ONNXName()] = p.Buffers[i].Type.DType != 0
+	}
+	for _, s := range p.Steps {
+		has["rings"] = has["rings"] || s.Op == op.Crop.Name
+	}
+	for what, is := range has {
+		if is {
+			seen[what]++
+		}
+	}
 }
