@@ -185,10 +185,14 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		s.facts.MaxRAM = 0
 	}
 	s, err = s.walk(Table[first:])
-	s.start = start
 	if fast != nil && err == nil {
 		s.Frontier = fast.below(s.Frontier)
+		if n := s.Program.RAMBytes(); n > s.facts.MaxRAM && (n > fast.Program.RAMBytes() || !s.Worth()) {
+			fast.Tried, fast.Frontier = s.Tried, s.Frontier
+			s = fast
+		}
 	}
+	s.start = start
 	return s.Result, err
 }
 
