@@ -148,7 +148,7 @@ func withProjects(v *firmwareView, files []File) (_ []File, err error) {
 			files = append(files, p.more(v, files)...)
 		}
 	}
-	files = fail.Must(withTerms(v, files))
+	files = withTerms(v, files)
 	for _, p := range projects {
 		if p.archive != nil && v.Has(p.name) {
 			f := fail.Must(p.archive(v, files))

@@ -30,7 +30,7 @@ func (f bareFile) Padded(width int) string {
 
 // withTerms gives every file the line that says under which terms it may be
 // used, and adds LICENSE and NOTICE.
-func withTerms(v *firmwareView, files []File) ([]File, error) {
+func withTerms(v *firmwareView, files []File) []File {
 	n := noticeView{Of: v, Bare: []bareFile{{"report.json", spdx.Emitted}}}
 	for i, f := range files {
 		expression := termsOf(v, f.Path)
@@ -48,7 +48,7 @@ func withTerms(v *firmwareView, files []File) ([]File, error) {
 		n.Width = max(n.Width, len(f.Path))
 	}
 	notice := fail.Must(render("NOTICE.tmpl", n))
-	return append(files, File{"LICENSE", runtimec.License}, File{"NOTICE", notice}), nil
+	return append(files, File{"LICENSE", runtimec.License}, File{"NOTICE", notice})
 }
 
 // termsOf is the licence of a file: that of the model for its constants.

@@ -80,10 +80,7 @@ func Strings(v ...string) Attr { return Attr{Kind: AttrStrings, Strings: v} }
 func Tens(v *tensor.Dense) Attr { return Attr{Kind: AttrTensor, Tensor: v} }
 
 func to64(v []int) []int64 {
-	o := make([]int64, len(v))
-	for i, x := range v {
-		o[i] = int64(x)
-	}
+	o := lists.Each(v, func(x int) int64 { return int64(x) })
 	return o
 }
 
@@ -115,10 +112,7 @@ func ints(a []int64) []int {
 	if a == nil {
 		return nil
 	}
-	o := make([]int, len(a))
-	for i, v := range a {
-		o[i] = int(v)
-	}
+	o := lists.Each(a, func(v int64) int { return int(v) })
 	return o
 }
 

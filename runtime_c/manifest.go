@@ -19,6 +19,7 @@ import (
 	"text/template"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/runtime_c/ctext"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
@@ -130,27 +131,22 @@ func Tree() (map[string][]byte, error) { return expand(sources) }
 
 // WriteTree writes the tree into a folder: for compilers and other tools that
 // read C.
-func WriteTree(dir string) error {
-	tree, err := Tree()
-	if err != nil {
-		return err
-	}
+func WriteTree(dir string) (err error) {
+	defer fail.Catch(&err)
+	tree := fail.Must(Tree())
 	for p, text := range tree {
 		to := filepath.Join(dir, filepath.FromSlash(p))
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, text, 0o666); err != nil {
-			return err
-		}
+		fail.Check(os.MkdirAll(filepath.Dir(to), 0o777))
+		fail.Check(os.WriteFile(to, text, 0o666))
 	}
 	return nil
 }
 
 // expand reads include/FAMILY and src/FAMILY of a tree and applies its manifest.
-func expand(fsys fs.FS) (map[string][]byte, error) {
+func expand(fsys fs.FS) (_ map[string][]byte, err error) {
+	defer fail.Catch(&err)
 	tree := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.Count(p, "/") != 2 {
 			return err
 		}
@@ -161,21 +157,14 @@ func expand(fsys fs.FS) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := readManifest(fsys)
-	if err != nil {
-		return nil, err
-	}
-	if err := instantiate(tree, kernels); err != nil {
-		return nil, err
-	}
+	kernels := fail.Must(readManifest(fsys))
+	fail.Check(instantiate(tree, kernels))
 	for p, text := range tree {
 		if strings.HasSuffix(p, ".h") {
 			tree[p] = guarded(path.Base(p), text)
 		}
 	}
-	if err := declare(tree, kernels); err != nil {
-		return nil, err
-	}
+	fail.Check(declare(tree, kernels))
 	head(tree, kernels)
 	for p, text := range tree {
 		tree[p] = ctext.Fold(text) // names that holes make longer

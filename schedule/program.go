@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -77,7 +78,7 @@ func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	}
 	c := newConstants(p)
 	for _, x := range states {
-		s, err := a.state(p, x, c)
+		s, err := a.state(x, c)
 		if err != nil {
 			return nil, err
 		}
@@ -172,10 +173,7 @@ func (c *constants) calls(s *program.Step, n *ir.Node, l *call.Lowered) {
 		s.Kernel = calls[len(calls)-1].Func
 	}
 	for _, x := range calls {
-		args := make([]call.Arg, len(x.Args))
-		for i, a := range x.Args {
-			args[i] = c.resolve(a, s, n)
-		}
+		args := lists.Each(x.Args, func(a call.Arg) call.Arg { return c.resolve(a, s, n) })
 		x.Args = args
 		s.Calls = append(s.Calls, x)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Values in rows: some channels of every pixel of a larger tensor. A value may
@@ -185,10 +186,7 @@ func (b *builder) splitRows(n *ir.Node, parts []call.Part) bool {
 
 // covers reports whether parts are all of the rows in which they lie.
 func covers(parts []call.Part) bool {
-	n := 0
-	for _, p := range parts {
-		n += p.Row
-	}
+	n := lists.Sum(parts, func(p call.Part) int { return p.Row })
 	return n == parts[0].Pitch
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
@@ -196,10 +197,7 @@ func room(p *program.Program, bytes int, steps []int) bool {
 // where the arena has room and no part equals another or a constant of the program (equal
 // constants are one: a step fetches each once); else it reports false, and nothing has changed.
 func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutCall) (bool, error) {
-	var calls []call.Call
-	for _, x := range cut {
-		calls = append(calls, x.Call)
-	}
+	calls := lists.Map(cut, func(x call.CutCall) call.Call { return x.Call })
 	s, parts, most := p.Steps[k], partsOf(calls, &p.Consts[constant]), 0
 	for _, b := range parts {
 		most = max(most, len(b.Data)+b.Pad)
@@ -224,10 +222,7 @@ func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutC
 	c := newConstants(p)
 	s.Calls = nil
 	c.calls(s, n, &call.Lowered{Calls: calls})
-	var list []int
-	for _, b := range parts {
-		list = append(list, c.add(constantOf(b)))
-	}
+	list := lists.Map(parts, func(b *call.Blob) int { return c.add(constantOf(b)) })
 	fetch(p, k, Gap(p, k, most), list...)
 	bound(p)
 	return true, p.Verify()

@@ -22,7 +22,7 @@ type StateBinding struct {
 	Init    *tensor.Dense // what In holds before the first run; nil: zero
 }
 
-func (a *arrangement) state(p *program.Program, x StateBinding, c *constants) (program.State, error) {
+func (a *arrangement) state(x StateBinding, c *constants) (program.State, error) {
 	s := program.State{In: slices.Index(a.g.In, x.In), Out: slices.Index(a.g.Out, x.Out), Init: -1}
 	if s.In < 0 || s.Out < 0 {
 		return s, bug.Errorf("schedule: state %s = %s is not between an output and an input", x.In, x.Out)

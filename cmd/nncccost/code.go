@@ -36,7 +36,7 @@ func (o *options) codeSizes() (err error) {
 	defer fail.Catch(&err)
 	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
-	sources, include := fail.Must2(unpack(dir))
+	sources, include := unpack(dir)
 	table := fail.Must(o.known())
 	wanted := o.sources()
 	for _, name := range list(o.boards) {
@@ -62,7 +62,7 @@ func (o *options) codeSizes() (err error) {
 
 // unpack writes the runtime into a folder: its sources that are measured, and
 // the folders of headers.
-func unpack(dir string) (sources, include []string, err error) {
+func unpack(dir string) (sources, include []string) {
 	for _, f := range runtimec.All() {
 		p := filepath.Join(dir, f.Path)
 		fail.Check(os.MkdirAll(filepath.Dir(p), 0o777))
@@ -74,7 +74,7 @@ func unpack(dir string) (sources, include []string, err error) {
 			sources = append(sources, f.Path)
 		}
 	}
-	return sources, include, nil
+	return sources, include
 }
 
 // compile measures sources on all processors.

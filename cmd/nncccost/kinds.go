@@ -523,16 +523,11 @@ func cut(g *ir.Graph, name string, x *ir.Value, axis, from, to int) (*ir.Value, 
 }
 
 // addEqual adds two tensors of one scale.
-func addEqual(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
+func addEqual(g *ir.Graph, name string, s cost.Geometry, _ uint64) (_ *ir.Node, err error) {
+	defer fail.Catch(&err)
 	x := g.AddInput("x"+name, ir.T(tensor.F32, 2, s.C))
-	a, err := cut(g, name+".a", x, 0, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	b, err := cut(g, name+".b", x, 0, 1, 2)
-	if err != nil {
-		return nil, err
-	}
+	a := fail.Must(cut(g, name+".a", x, 0, 0, 1))
+	b := fail.Must(cut(g, name+".b", x, 0, 1, 2))
 	return g.Add(op.Add, name, nil, 1, a, b)
 }
 

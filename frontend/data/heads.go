@@ -83,10 +83,7 @@ func activation(name string) postprocess.Activation {
 }
 
 func singles(list []float64) []float32 {
-	out := make([]float32, len(list))
-	for i, x := range list {
-		out[i] = float32(x)
-	}
+	out := lists.Each(list, func(x float64) float32 { return float32(x) })
 	return out
 }
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Target is a file to write beside others.
@@ -32,13 +34,11 @@ func ReplaceFile(file string, data []byte, beside []Target, keep ...string) erro
 // written. Links that lead out of dir are not followed, and only regular files
 // are replaced. Files in keep (inputs of the same command) are not written to.
 func Replace(dir string, list []Target, keep ...string) (err error) {
+	defer fail.Catch(&err)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return unwritable(filepath.Join(dir, filepath.FromSlash(list[0].Path)), err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
+	root := fail.Must(os.OpenRoot(dir))
 	defer root.Close()
 	for _, t := range list { // before anything is made here
 		if _, err := replaceable(root, dir, t, keep); err != nil {
@@ -59,10 +59,7 @@ func Replace(dir string, list []Target, keep ...string) (err error) {
 	}()
 	tmp := make([]string, len(list))
 	for i, t := range list {
-		old, err := replaceable(root, dir, t, keep)
-		if err != nil {
-			return err
-		}
+		old := fail.Must(replaceable(root, dir, t, keep))
 		for _, d := range parents(path.Dir(t.Path)) {
 			if err := root.Mkdir(d, 0o777); err == nil {
 				made = append(made, d)

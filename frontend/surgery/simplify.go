@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // maxGrow bounds what folding adds to a file: a result may be as large as the
@@ -208,10 +209,7 @@ func (c candidate) dropsNothing() bool {
 // perm is the permutation of a Transpose of a value of some rank.
 func perm(n *pb.NodeProto, rank int) []int {
 	if a := Attribute(n, "perm"); a != nil {
-		p := make([]int, len(a.Ints))
-		for i, v := range a.Ints {
-			p[i] = int(v)
-		}
+		p := lists.Each(a.Ints, func(v int64) int { return int(v) })
 		return p
 	}
 	p := ir.Identity(rank)

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -114,10 +115,7 @@ func TestSparse(t *testing.T) {
 				Ops: []tflitetest.Op{{Code: densify, In: []int32{1}, Out: []int32{2}},
 					{Code: 0, In: []int32{0, 2}, Out: []int32{3}}}}.Bytes()
 		}
-		dims := make([]int, len(shape))
-		for i, d := range shape {
-			dims[i] = int(d)
-		}
+		dims := lists.Each(shape, func(d int32) int { return int(d) })
 		got := run(t, g(), tensor.New(tensor.F32, dims))[0].Data.([]float32)
 		testenv.Same(t, got, dense, seed, *w.Sparse)
 		s := w.Sparse

@@ -13,6 +13,15 @@ func Map[T, U any](in []T, f func(T) U) (out []U) {
 	return out
 }
 
+// Each is what f gives of each element, in order; an empty list of none.
+func Each[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, len(in))
+	for i, x := range in {
+		out[i] = f(x)
+	}
+	return out
+}
+
 // Filter is the elements that hold, in order; nil where none does.
 func Filter[T any](in []T, hold func(T) bool) (out []T) {
 	for _, x := range in {

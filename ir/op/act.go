@@ -184,7 +184,7 @@ var ChannelAffine = def(ir.OpDef{
 					"of %v", what, i, n.In[i], s, shape[axis], axis, shape)
 			}
 		}
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, y := in[0], tensor.New(in[0].DType, in[0].Shape)
@@ -213,7 +213,7 @@ var Clip = def(ir.OpDef{
 			}
 		}
 		fail.Check(wantSameTypes(n, 0, 1, 2))
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, mn, mx := in[0], opt(in, 1), opt(in, 2)

@@ -100,7 +100,7 @@ func scanOp(name, doc string, unit int64, float func(a, b float64) float64, whol
 			axis := fail.Must(ConstInts(n, 1, "the axis"))
 			refuse(n, len(axis) != 1, "shape", "the axis (input 1, %s) has %d elements, want one", n.In[1], len(axis))
 			fail.Must(Axis(n, axis[0], n.In[0].Type.Rank()))
-			return one(like(n, 0))
+			return one(like(n))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			x := in[0]

@@ -62,13 +62,13 @@ var Constant = def(ir.OpDef{
 })
 
 // fillValue is the one-element value of ConstantOfShape, float zero if absent.
-func fillValue(n *ir.Node) (*tensor.Dense, error) {
+func fillValue(n *ir.Node) *tensor.Dense {
 	v := ir.AttrsOf[ValueAttr](n).Value
 	if v == nil {
-		return tensor.Scalar(float32(0)), nil
+		return tensor.Scalar(float32(0))
 	}
 	refuse(n, v.Len() != 1, "attr-value", "value has shape %v, want one element", v.Shape)
-	return v, nil
+	return v
 }
 
 // ConstantOfShape fills a tensor, whose shape is the input, with one value.
@@ -78,11 +78,11 @@ var ConstantOfShape = def(ir.OpDef{
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		shape := fail.Must(ConstInts(n, 0, "the shape"))
-		v := fail.Must(fillValue(n))
+		v := fillValue(n)
 		return one(ir.T(v.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		v := fail.Must(fillValue(n))
+		v := fillValue(n)
 		shape := make([]int, in[0].Len())
 		for i := range shape {
 			shape[i] = int(in[0].Int(i))

@@ -70,7 +70,7 @@ var OneHot = def(ir.OpDef{
 		Axis int `default:"-1"`
 	}](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		axis, depth := fail.Must2(oneHot(n))
+		axis, depth := oneHot(n)
 		if s := n.In[2].Type.Shape; len(s) != 1 || s[0] != 2 {
 			return nil, ir.Errf(n, "shape", "the values %s have shape %v, want [2]: off, on", n.In[2], s)
 		}
@@ -79,7 +79,7 @@ var OneHot = def(ir.OpDef{
 		return one(ir.T(n.In[2].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, depth := fail.Must2(oneHot(n))
+		axis, depth := oneHot(n)
 		x := in[0]
 		shape := append(append(append([]int(nil), x.Shape[:axis]...), depth), x.Shape[axis:]...)
 		pick := make([]int, tensor.Count(shape))
@@ -98,12 +98,12 @@ var OneHot = def(ir.OpDef{
 	Pattern: ir.Opaque, Quant: ir.QMove, DataIn: []int{2},
 })
 
-func oneHot(n *ir.Node) (axis, depth int, err error) {
+func oneHot(n *ir.Node) (axis, depth int) {
 	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()+1))
 	v := fail.Must(ConstInts(n, 1, "the depth"))
 	refuse(n, len(v) != 1 || v[0] < 0 || v[0] > tensor.MaxElems, "depth",
 		"the depth is %v, want one value of 0 or more", v)
-	return axis, v[0], nil
+	return axis, v[0]
 }
 
 // TriluAttrs are the attributes of Trilu.
@@ -122,7 +122,7 @@ var Trilu = def(ir.OpDef{
 		if v := n.Input(1); v != nil && v.Type.Elems() != 1 {
 			return nil, ir.Errf(n, "shape", "k has shape %v, want one value", v.Type.Shape)
 		}
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, k := in[0], 0

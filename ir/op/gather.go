@@ -52,7 +52,7 @@ var GatherElements = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i := n.In[0].Type, n.In[1].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
-		fail.Check(elementIndices(n, x.Shape, i.Shape, axis))
+		elementIndices(n, x.Shape, i.Shape, axis)
 		return one(ir.T(x.DType, i.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -139,7 +139,7 @@ func wrapIndices(d *tensor.Dense, dim int) []int {
 }
 
 // elementIndices checks the shape of a GatherElements or ScatterElements index.
-func elementIndices(n *ir.Node, x, idx []int, axis int) error {
+func elementIndices(n *ir.Node, x, idx []int, axis int) {
 	fail.Check(indexInput(n, 1))
 	ok := len(x) == len(idx)
 	for d := range idx {
@@ -147,7 +147,6 @@ func elementIndices(n *ir.Node, x, idx []int, axis int) error {
 	}
 	refuse(n, !ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x,
 		axis)
-	return nil
 }
 
 // elementOffsets are the offsets in a tensor of shape x that an index tensor
@@ -190,7 +189,7 @@ var ScatterElements = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
-		fail.Check(elementIndices(n, x.Shape, i.Shape, axis))
+		elementIndices(n, x.Shape, i.Shape, axis)
 		refuse(n, !sameShape(i.Shape, u.Shape), "shape-mismatch",
 			"indices of shape %v with updates of shape %v, want the same", i.Shape, u.Shape)
 		return scatterType(n)

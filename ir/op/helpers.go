@@ -209,9 +209,9 @@ func wantSameTypes(n *ir.Node, idx ...int) error {
 	return nil
 }
 
-// like is the type of input i without memory order and quantisation: the
+// like is the type of input 0 without memory order and quantisation: the
 // inferred type of operators that keep shape and element type.
-func like(n *ir.Node, i int) ir.Type { return ir.T(n.In[i].Type.DType, n.In[i].Type.Shape...) }
+func like(n *ir.Node) ir.Type { return ir.T(n.In[0].Type.DType, n.In[0].Type.Shape...) }
 
 // expand broadcasts d to shape, into new memory unless nothing changes.
 func expand(d *tensor.Dense, shape []int) *tensor.Dense {

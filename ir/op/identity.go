@@ -11,7 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func inferLike(n *ir.Node) ([]ir.Type, error) { return one(like(n, 0)) }
+func inferLike(n *ir.Node) ([]ir.Type, error) { return one(like(n)) }
 
 func evalIdentity(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) { return outs(in[0]) }
 
@@ -110,7 +110,7 @@ var Dropout = def(ir.OpDef{
 				return nil, ir.Errf(n, "training", "training_mode is true; export the model for inference")
 			}
 		}
-		return []ir.Type{like(n, 0), ir.T(tensor.Bool, n.In[0].Type.Shape...)}, nil
+		return []ir.Type{like(n), ir.T(tensor.Bool, n.In[0].Type.Shape...)}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		if len(n.Out) < 2 {

@@ -114,7 +114,7 @@ var DepthToSpace = def(ir.OpDef{
 		Mode      string `default:"DCR"`
 	}](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		x, b := fail.Must2(blockInput(n))
+		x, b := blockInput(n)
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
@@ -146,7 +146,7 @@ var SpaceToDepth = def(ir.OpDef{
 		Mode      string `default:"DCR"`
 	}](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		x, b := fail.Must2(blockInput(n))
+		x, b := blockInput(n)
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
@@ -167,11 +167,11 @@ var SpaceToDepth = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-func blockInput(n *ir.Node) (x []int, b int, err error) {
+func blockInput(n *ir.Node) (x []int, b int) {
 	x, b = n.In[0].Type.Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
 	fail.Check(wantRank(n, 0, 4))
 	refuse(n, b < 1 || b > 1<<14, "blocksize", "blocksize is %d, want at least 1", b)
-	return x, b, nil
+	return x, b
 }
 
 // TurnedWeights are the weights of a transposed convolution of stride 1 as a

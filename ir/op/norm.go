@@ -47,7 +47,7 @@ var BatchNormalization = def(ir.OpDef{
 					i, n.In[i], s, c, n.In[0].Type.Shape)
 			}
 		}
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
@@ -149,7 +149,7 @@ var LayerNormalization = def(ir.OpDef{
 		}
 		stash := fail.Must(attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType))
 		stat := ir.T(stash, reducedShape(x.Shape, ir.Identity(x.Rank())[axis:], true)...)
-		return []ir.Type{like(n, 0), stat, stat}, nil
+		return []ir.Type{like(n), stat, stat}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
@@ -182,7 +182,7 @@ var RMSNormalization = def(ir.OpDef{
 		x := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank()))
 		fail.Check(wantBroadcastTo(n, 1, "scale", x.Shape[axis:]))
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
@@ -237,7 +237,7 @@ func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 			"%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], n.In[i].Type.Shape,
 			x.Shape[1], x.Shape)
 	}
-	return one(like(n, 0))
+	return one(like(n))
 }
 
 // InstanceNormalization normalises every channel of every sample.
@@ -288,7 +288,7 @@ var MeanVarianceNormalization = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
 		mvnAxes(n)
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		axes := mvnAxes(n)
@@ -345,7 +345,7 @@ var LRN = def(ir.OpDef{
 		if s := ir.AttrsOf[LRNAttrs](n).Size; s < 1 {
 			return nil, ir.Errf(n, "attr-value", "size is %d, want at least 1", s)
 		}
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	MACs: func(n *ir.Node) int64 {
 		return work(n.In[0].Type.Elems(), min(ir.AttrsOf[LRNAttrs](n).Size, n.In[0].Type.Shape[1]))

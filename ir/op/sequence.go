@@ -31,7 +31,7 @@ var ReverseSequence = def(ir.OpDef{
 			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
 		}
 		fail.Check(indexInput(n, 1))
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]

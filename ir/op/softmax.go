@@ -68,7 +68,7 @@ func laneOp(d ir.OpDef, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
 		if _, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()); err != nil {
 			return nil, err
 		}
-		return one(like(n, 0))
+		return one(like(n))
 	}
 	d.Eval = func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y, err := perLane(n, in[0], f(n))

@@ -47,7 +47,7 @@ func (s unarySpec) opDef() ir.OpDef {
 				fail.Check(s.check(n))
 			}
 			fail.Check(wantType(n, 0, s.types))
-			return one(like(n, 0))
+			return one(like(n))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			return outs(s.eval(n, in[0]))
@@ -203,7 +203,7 @@ var BitwiseNot = def(ir.OpDef{
 	C: ir.CForm{I64: "~x", U64: "~x"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, intTypes))
-		return one(like(n, 0))
+		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y := tensor.New(in[0].DType, in[0].Shape)

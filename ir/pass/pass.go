@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -129,7 +130,8 @@ type Manager struct {
 }
 
 // Run applies the passes to g. The error is the user's (from a pass) or a *Bug.
-func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
+func (m *Manager) Run(c *Ctx, g *ir.Graph) (err error) {
+	defer fail.Catch(&err)
 	for name := range m.Off {
 		p := Find(m.Passes, name)
 		if p == nil {
@@ -140,9 +142,7 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 		}
 	}
 	if m.Dump != nil {
-		if err := m.Dump(0, nil, g); err != nil {
-			return err
-		}
+		fail.Check(m.Dump(0, nil, g))
 	}
 	for i := range m.Passes {
 		p := &m.Passes[i]
@@ -150,22 +150,16 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 			continue
 		}
 		before := g.Clone()
-		if err := Guard(p.Name, c, before, func() error { return p.Apply(c, g) }); err != nil {
-			return err
-		}
+		fail.Check(Guard(p.Name, c, before, func() error { return p.Apply(c, g) }))
 		if errs := g.Verify(); len(errs) > 0 {
 			return &Bug{Pass: p.Name, Fault: bug.Errorf("left an invalid graph: %w", errors.Join(errs...)),
 				Before: before}
 		}
 		if m.Dump != nil {
-			if err := m.Dump(i+1, p, g); err != nil {
-				return err
-			}
+			fail.Check(m.Dump(i+1, p, g))
 		}
 		if m.Check != nil {
-			if err := m.Check(p, before, g); err != nil {
-				return err
-			}
+			fail.Check(m.Check(p, before, g))
 		}
 	}
 	return nil

@@ -20,19 +20,16 @@ func fault(format string, args ...any) error { return bug.Errorf("schedule: "+fo
 // operands are, no step writes bytes that are still needed, and operands are
 // overwritten only where the kernel allows it. The first fault found is
 // returned.
-func (p *Program) Verify() error {
+func (p *Program) Verify() (err error) {
+	defer fail.Catch(&err)
 	for _, check := range []func() error{p.verifyReferences, p.verifyBuffers, p.verifyParts, p.verifyStaged,
 		p.verifyViews} {
-		if err := check(); err != nil {
-			return err
-		}
+		fail.Check(check())
 	}
 	live := p.liveness()
 	stays := p.stays(live)
 	for k, s := range p.Steps {
-		if err := cmp.Or(p.verifyReads(k, s, live), p.VerifyWrites(s), p.verifyScratch(k, s, stays)); err != nil {
-			return err
-		}
+		fail.Check(cmp.Or(p.verifyReads(k, s, live), p.VerifyWrites(s), p.verifyScratch(k, s, stays)))
 	}
 	return p.verifyShared(stays)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Dense is a tensor in row-major order. Data is a typed slice: []float32,
@@ -153,10 +154,7 @@ func Scalar[T Elem](v T) *Dense { return Of(nil, []T{v}) }
 
 // Ints is a 1-D int64 tensor, the usual form of shapes and axes.
 func Ints(v ...int) *Dense {
-	x := make([]int64, len(v))
-	for i, e := range v {
-		x[i] = int64(e)
-	}
+	x := lists.Each(v, func(e int) int64 { return int64(e) })
 	return Of([]int{len(v)}, x)
 }
 

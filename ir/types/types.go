@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -116,10 +117,7 @@ func (t Type) OrderOrIdentity() []int {
 // Phys is the shape in memory order, outermost first.
 func (t Type) Phys() []int {
 	o := t.OrderOrIdentity()
-	p := make([]int, len(o))
-	for i, d := range o {
-		p[i] = t.Shape[d]
-	}
+	p := lists.Each(o, func(d int) int { return t.Shape[d] })
 	return p
 }
 

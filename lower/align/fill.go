@@ -39,10 +39,10 @@ type want struct {
 	pair [2]int
 }
 
-// contract couples a dimension that n sums over: products of new elements must
+// contract couples a dimension that n sums over, x of its first operand: products of new elements must
 // vanish.
-func (a *analysis) contract(n *ir.Node, i int, x axis, j int, _ axis) {
-	a.wants = append(a.wants, want{n: n, x: x, pair: [2]int{i, j}})
+func (a *analysis) contract(n *ir.Node, x axis) {
+	a.wants = append(a.wants, want{n: n, x: x, pair: [2]int{0, 1}})
 }
 
 func (a *analysis) checkFills() {

@@ -68,7 +68,7 @@ func conv(a *analysis, n *ir.Node) {
 		a.grouped(n, x[1], w[1], g.Group)
 		a.grouped(n, y[1], a.space.axis(g.COut/g.Group), g.Group)
 		a.same(n, w[0], y[1])
-		a.contract(n, 0, x[1], 1, w[1])
+		a.contract(n, x[1])
 	}
 	if b := a.in(n, 2); b != nil {
 		a.same(n, b[0], y[1])
@@ -92,7 +92,7 @@ func convTranspose(a *analysis, n *ir.Node) {
 	a.grouped(n, x[1], a.space.axis(g.CIn/g.Group), g.Group)
 	a.same(n, w[0], x[1])
 	a.grouped(n, y[1], w[1], g.Group)
-	a.contract(n, 0, x[1], 1, w[0])
+	a.contract(n, x[1])
 	if b := a.in(n, 2); b != nil {
 		a.same(n, b[0], y[1])
 	}
@@ -111,7 +111,7 @@ func gemm(a *analysis, n *ir.Node) {
 	a.same(n, m, y[0])
 	a.same(n, c, y[1])
 	a.same(n, kx, kw)
-	a.contract(n, 0, kx, 1, kw)
+	a.contract(n, kx)
 	if b := a.in(n, 2); b != nil {
 		a.stretch(n, b, y)
 	}
@@ -128,7 +128,7 @@ func matMul(a *analysis, n *ir.Node) {
 	a.same(n, x[rx-2], y[ry-2])
 	a.same(n, w[rw-1], y[ry-1])
 	a.same(n, x[rx-1], w[rw-2])
-	a.contract(n, 0, x[rx-1], 1, w[rw-2])
+	a.contract(n, x[rx-1])
 	a.stretch(n, x[:rx-2], y[:ry-2])
 	a.stretch(n, w[:rw-2], y[:ry-2])
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	runtimec "github.com/nncc/nncc/runtime_c"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Target is what a program runs on, as far as costs depend on it.
@@ -170,9 +172,6 @@ func (t *Target) Measured(k Kind) bool { return measuredKinds()[kindOn{t.ISA, k}
 // Variant is how the tables call functions that work together: their names in
 // the manifest's column cost.
 func Variant(functions []string) string {
-	names := make([]string, len(functions))
-	for i, f := range functions {
-		names[i] = runtimec.CostName(f)
-	}
+	names := lists.Each(functions, func(f string) string { return runtimec.CostName(f) })
 	return strings.Join(names, "+")
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // anyMake is the make of models over all variants of a kind: estimates for
@@ -152,10 +153,7 @@ func (m *Model) row() []string {
 
 // WriteModels writes a line for each model.
 func WriteModels(w io.Writer, ms []*Model) error {
-	rows := make([][]string, len(ms))
-	for i, m := range ms {
-		rows[i] = m.row()
-	}
+	rows := lists.Each(ms, func(m *Model) []string { return m.row() })
 	return writeLines(w, modelColumns, rows)
 }
 

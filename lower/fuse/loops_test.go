@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
@@ -60,10 +61,7 @@ func loopsIn(g *ir.Graph) []string {
 		if n.Op != op.Fused {
 			continue
 		}
-		var inner []string
-		for _, m := range n.Body[0].Nodes {
-			inner = append(inner, m.Name)
-		}
+		inner := lists.Map(n.Body[0].Nodes, func(m *ir.Node) string { return m.Name })
 		s = append(s, strings.Join(inner, "+"))
 	}
 	slices.Sort(s)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -32,10 +33,7 @@ func Strides(t ir.Type) []int {
 
 // Permuted is v read in the given order: v[order[0]], v[order[1]], ...
 func Permuted(v, order []int) []int {
-	out := make([]int, len(order))
-	for k, d := range order {
-		out[k] = v[d]
-	}
+	out := lists.Each(order, func(d int) int { return v[d] })
 	return out
 }
 

@@ -150,15 +150,15 @@ func (w *drawer) quant() (string, float64) {
 
 // like is the quantisation of a further operand: that of the first where the
 // operator moves integers, and sometimes elsewhere.
-func (w *drawer) like() (string, float64) {
+func (w *drawer) like() string {
 	if w.first != "" && w.alike(w.op, 25) {
-		return w.first, w.scale
+		return w.first
 	}
 	q, s := w.quant()
 	if w.first == "" {
 		w.first, w.scale = q, s
 	}
-	return q, s
+	return q
 }
 
 // alike: a value has the units of the first operand, mostly where integers are moved or chosen among, else in a share
@@ -186,7 +186,7 @@ func (w *drawer) rand() string { return fmt.Sprintf("rand %d", w.In(1, 1<<30)) }
 
 // input is a data input.
 func (w *drawer) input(shape ...int) string {
-	q, _ := w.like()
+	q := w.like()
 	return w.value(w.data()+shapeText(shape)+q, "")
 }
 
@@ -323,7 +323,7 @@ func (w *drawer) form(f oneForm) *ir.Graph {
 		dt, shape, q := decl[:i], dims(strings.TrimSuffix(decl[i+1:], "]")), ""
 		if dt == "T" {
 			dt = w.data()
-			if q, _ = w.like(); kind == "c" && w.quantised() && w.op.Quant != ir.QMove && w.Chance(20) {
+			if q = w.like(); kind == "c" && w.quantised() && w.op.Quant != ir.QMove && w.Chance(20) {
 				dt, q = "f32", "" // parameters are often floats beside quantised data
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -89,10 +90,7 @@ func (b *Writer) Text(text string) {
 
 // commas is comma separated.
 func commas(v ...int) string {
-	s := make([]string, len(v))
-	for i, x := range v {
-		s[i] = strconv.Itoa(x)
-	}
+	s := lists.Each(v, func(x int) string { return strconv.Itoa(x) })
 	return strings.Join(s, ",")
 }
 

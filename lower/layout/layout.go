@@ -8,6 +8,7 @@ package layout
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -91,7 +92,8 @@ func Reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int) (*ir.Value, err
 }
 
 // apply writes the orders of the plan into the graph and inserts the copies.
-func (a *assigner) apply(p *plan) error {
+func (a *assigner) apply(p *plan) (err error) {
+	defer fail.Catch(&err)
 	p.eval()
 	for i, v := range p.values {
 		v.Type.Order = p.order[i]
@@ -103,19 +105,13 @@ func (a *assigner) apply(p *plan) error {
 			if o.any || v == nil || v.Const != nil || v.Type.SameMemory(o.order) {
 				continue
 			}
-			w, err := a.converted(n, v, o.order)
-			if err != nil {
-				return err
-			}
+			w := fail.Must(a.converted(n, v, o.order))
 			a.g.SetInput(n, i, w)
 		}
 	}
 	for i, v := range a.g.Out {
 		if o := p.outNeed(v); !v.Type.SameMemory(o) {
-			w, err := a.converted(nil, v, o)
-			if err != nil {
-				return err
-			}
+			w := fail.Must(a.converted(nil, v, o))
 			a.g.SetOutput(i, w)
 		}
 	}

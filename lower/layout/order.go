@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // transposeForward is the memory order of Transpose(x, perm) when x stays
@@ -18,10 +19,7 @@ func transposeForward(in, perm []int) []int {
 	for i, p := range perm {
 		inv[p] = i
 	}
-	out := make([]int, len(in))
-	for k, d := range in {
-		out[k] = inv[d]
-	}
+	out := lists.Each(in, func(d int) int { return inv[d] })
 	return out
 }
 
@@ -30,10 +28,7 @@ func transposeBack(out, perm []int) []int {
 	if out == nil {
 		out = ir.Identity(len(perm))
 	}
-	in := make([]int, len(out))
-	for k, d := range out {
-		in[k] = perm[d]
-	}
+	in := lists.Each(out, func(d int) int { return perm[d] })
 	return in
 }
 

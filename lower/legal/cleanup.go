@@ -42,7 +42,7 @@ func cleanup(c *pass.Ctx, g *ir.Graph) error {
 			c.Did(nil, "removed %d nodes that reach no output", k)
 		}
 	}
-	shareConstants(c, g)
+	shareConstants(g)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func isFull(v *ir.Value, x float64) bool {
 }
 
 // shareConstants makes constants of the same type and content one value.
-func shareConstants(c *pass.Ctx, g *ir.Graph) {
+func shareConstants(g *ir.Graph) {
 	type key struct {
 		typ string
 		sum [32]byte

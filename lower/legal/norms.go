@@ -25,7 +25,7 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 	}
 	sq := variance.Def.In[0]
 	axes, ok := meanOver(variance.Def, sq)
-	t := factors(g, sq, over, true)
+	t := factors(g, sq, over)
 	if !ok || t.k != 1 || len(t.v) != 2 {
 		return nil, nil
 	}

@@ -65,10 +65,10 @@ type term struct {
 const maxFactors, maxProducts = 3, 16
 
 // factors multiplies out v over Mul, Div by a constant, Neg, and Pow by 2 or 3;
-// below the root only where nothing else reads the product or, with a stop
+// below v only where nothing else reads the product or, with a stop
 // value, down to that. Of more than maxFactors values it gives some.
-func factors(g *ir.Graph, v, stop *ir.Value, root bool) term {
-	return multiplier{g, stop}.of(v, root, maxProducts)
+func factors(g *ir.Graph, v, stop *ir.Value) term {
+	return multiplier{g, stop}.of(v, true, maxProducts)
 }
 
 type multiplier struct {
@@ -118,7 +118,7 @@ func (p multiplier) of(v *ir.Value, root bool, depth int) term {
 
 // multiple reads v as k*x.
 func multiple(g *ir.Graph, v, x *ir.Value) (k float64, ok bool) {
-	t := factors(g, v, x, true)
+	t := factors(g, v, x)
 	return t.k, len(t.v) == 1 && t.v[0] == x
 }
 
@@ -143,7 +143,7 @@ func plus(v *ir.Value) (x *ir.Value, k float64, ok bool) {
 // activation matches the element-wise patterns with root n and gives the node
 // that replaces them.
 func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
-	t := factors(g, n.Out[0], nil, true)
+	t := factors(g, n.Out[0], nil)
 	emit := func(d *ir.OpDef, attrs ir.Attrs, x *ir.Value) *ir.Node {
 		if !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
 			return nil
@@ -220,7 +220,7 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 			return "none"
 		}
 	case is(e, "Tanh"):
-		t := factors(g, e.In[0], x, true)
+		t := factors(g, e.In[0], x)
 		if len(t.v) != 1 || !near(t.k, math.Sqrt(2/math.Pi)) || !is(t.v[0].Def, "Add") {
 			return ""
 		}
@@ -228,7 +228,7 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 			if a != x {
 				continue
 			}
-			p := factors(g, t.v[0].Def.In[1-i], x, true)
+			p := factors(g, t.v[0].Def.In[1-i], x)
 			if len(p.v) == 3 && p.v[0] == x && p.v[1] == x && p.v[2] == x && near(p.k, 0.044715) {
 				return "tanh"
 			}

@@ -260,9 +260,6 @@ func dropAxes(p, axes []int) []int {
 	}
 	sorted := slices.Clone(kept)
 	slices.Sort(sorted)
-	out := make([]int, len(kept))
-	for i, from := range kept {
-		out[i] = slices.Index(sorted, from)
-	}
+	out := lists.Each(kept, func(from int) int { return slices.Index(sorted, from) })
 	return out
 }

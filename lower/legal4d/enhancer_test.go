@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -45,10 +46,7 @@ func TestGathers(t *testing.T) {
 	} {
 		m := newMaker(t, uint64(1500+i))
 		x := m.op(op.Relu, nil, m.in(1, 4, 5, 6))
-		idx := make([]int64, len(c.idx))
-		for k, v := range c.idx {
-			idx[k] = int64(v)
-		}
+		idx := lists.Each(c.idx, func(v int) int64 { return int64(v) })
 		y := m.op(op.Gather, ir.Attrs{"axis": ir.Int(c.axis)}, x, m.g.AddConst("idx", tensor.Of(c.shape, idx)))
 		m.out(m.op(op.Mul, nil, y, m.c(y.Type.Shape...)))
 		m.out(m.reshape(y, 1, -1))

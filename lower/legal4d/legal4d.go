@@ -91,16 +91,12 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 	r = &Result{}
 	if !opt.AsIs && !opt.Integer {
 		c := &pass.Ctx{}
-		if err := (&pass.Manager{Passes: Prepare()}).Run(c, g); err != nil {
-			return nil, err
-		}
+		fail.Check((&pass.Manager{Passes: Prepare()}).Run(c, g))
 		r.Rewrites = c.Rewrites
 	}
 	c := &pass.Ctx{}
 	if !opt.Integer {
-		if err := (&pass.Manager{Passes: Substitutes}).Run(c, g); err != nil {
-			return nil, err
-		}
+		fail.Check((&pass.Manager{Passes: Substitutes}).Run(c, g))
 	}
 	r.Rewrites = append(r.Rewrites, c.Rewrites...)
 	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{},
@@ -121,12 +117,8 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 		{Name: "conv-slices", Run: convSlices, Numerics: pass.Reassoc},
 		*legal.Find("cleanup"),
 	}
-	if err := (&pass.Manager{Passes: after}).Run(c, r.Native); err != nil {
-		return nil, err
-	}
-	if err := (&pass.Manager{Passes: after[1:]}).Run(&pass.Ctx{}, r.Restore); err != nil {
-		return nil, err
-	}
+	fail.Check((&pass.Manager{Passes: after}).Run(c, r.Native))
+	fail.Check((&pass.Manager{Passes: after[1:]}).Run(&pass.Ctx{}, r.Restore))
 	r.Rewrites = append(r.Rewrites, c.Rewrites...)
 	alive := map[string]bool{}
 	for _, n := range r.Native.Nodes {

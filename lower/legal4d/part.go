@@ -150,11 +150,9 @@ func (p *part) replace(atom int, by ...int) {
 	}
 }
 
-// split makes two atoms of one, the inner of the given size, and gives them.
-func (p *part) split(atom, inner int) (hi, lo int) {
-	hi, lo = p.newAtom(p.size[atom]/inner), p.newAtom(inner)
-	p.replace(atom, hi, lo)
-	return hi, lo
+// split makes two atoms of one, the inner of the given size.
+func (p *part) split(atom, inner int) {
+	p.replace(atom, p.newAtom(p.size[atom]/inner), p.newAtom(inner))
 }
 
 // splitAtoms cuts the atoms of a digit so that the trailing ones have the

@@ -12,8 +12,7 @@ import (
 
 // foldConstants replaces values that are the same for every input, and what
 // is computed from nothing else.
-func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
-	var cuts []Cut
+func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) (cuts []Cut) {
 	folded := map[*ir.Value]bool{}
 	for _, n := range slices.Clone(g.Nodes) {
 		if len(n.Out) != 1 {
@@ -33,7 +32,7 @@ func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
 		g.ReplaceUses(v, c)
 	}
 	g.RemoveDead()
-	return cuts, nil
+	return cuts
 }
 
 // constant is the one value that the node's output can have, nil when there

@@ -56,7 +56,7 @@ func need(g *ir.Graph, r map[*ir.Value][]Range) needs {
 		}
 	}
 	for _, n := range g.Nodes { // what is given up on first: it may tie others
-		if len(n.Out) != 1 || !shrinks(n, m) {
+		if len(n.Out) != 1 || !shrinks(n) {
 			for _, v := range n.In {
 				delete(m, v)
 			}
@@ -101,7 +101,7 @@ func (m needs) atLeastOne(n *ir.Node) bool {
 }
 
 // shrinks reports nodes that can be rewritten for fewer channels.
-func shrinks(n *ir.Node, m needs) bool {
+func shrinks(n *ir.Node) bool {
 	if f := productOf(n); f != nil {
 		return f.group == 1 || f.depthwise()
 	}

@@ -29,12 +29,8 @@ type Cut struct {
 // Run prunes g, the graph on integers, in place.
 func Run(g *ir.Graph) ([]Cut, error) {
 	r := ranges(g)
-	cuts, err := foldConstants(g, r)
-	if err != nil {
-		return nil, err
-	}
-	needed := need(g, r)
-	more, err := cut(g, r, needed)
+	cuts := foldConstants(g, r)
+	more, err := cut(g, r, need(g, r))
 	return append(cuts, more...), err
 }
 

@@ -101,15 +101,12 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 }
 
 // scale follows the elements of the sources, and rewrites what loses.
-func (r *region) scale(ranges map[*ir.Value][]interval) error {
-	if err := r.trace(); err != nil {
-		return err
-	}
+func (r *region) scale(ranges map[*ir.Value][]interval) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(r.trace())
 	for _, part := range r.parts() {
 		if (!r.through || len(r.kepts) > 0) && r.plan(part, ranges) && r.loses(part) {
-			if err := r.rewrite(part); err != nil {
-				return err
-			}
+			fail.Check(r.rewrite(part))
 		}
 	}
 	r.join()

@@ -133,6 +133,7 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 
 // insert is Insert without the report; before is the float graph.
 func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err error) {
+	defer fail.Catch(&err)
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
@@ -140,9 +141,7 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		return nil, nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration",
 			Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
 	}
-	if err := checkSamples(g.In, opt.Samples); err != nil {
-		return nil, nil, err
-	}
+	fail.Check(checkSamples(g.In, opt.Samples))
 	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
@@ -154,20 +153,12 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		return c, before, cmp.Or(err, c.spellAffines())
 	}
 	c.choose()
-	if err := c.integerOffsets(); err != nil {
-		return nil, nil, err
-	}
+	fail.Check(c.integerOffsets())
 	c.recurrentStates()
-	if err := c.insert(); err != nil {
-		return nil, nil, err
-	}
-	if err := c.insertStates(); err != nil {
-		return nil, nil, err
-	}
+	fail.Check(c.insert())
+	fail.Check(c.insertStates())
 	if opt.BiasCorrection || opt.Rounding == option.Adaptive {
-		if err := c.refine(before); err != nil {
-			return nil, nil, err
-		}
+		fail.Check(c.refine(before))
 		g.RemoveDead() // what was replaced
 	}
 	return c, before, nil

@@ -277,7 +277,7 @@ func (c *converter) quantisedInputs(opt IntegerOptions) (err error) {
 		fail.Check(c.takeIn(v))
 		fail.Check(c.hoistQuant(v))
 		if t, ok := c.soleQuant(v); ok {
-			fail.Check(c.replaceInput(i, v, t))
+			c.replaceInput(v, t)
 		}
 	}
 	return nil
@@ -383,7 +383,7 @@ func (c *converter) soleQuant(v *ir.Value) (ir.Type, bool) {
 	return t, true
 }
 
-func (c *converter) replaceInput(i int, v *ir.Value, t ir.Type) error {
+func (c *converter) replaceInput(v *ir.Value, t ir.Type) {
 	uses := append([]ir.Use(nil), v.Uses()...)
 	v.Type = t
 	for _, u := range uses {
@@ -392,7 +392,6 @@ func (c *converter) replaceInput(i int, v *ir.Value, t ir.Type) error {
 		c.g.ReplaceUses(y, v)
 		c.g.Remove(u.Node)
 	}
-	return nil
 }
 
 // node converts one node, or makes float copies of its integer inputs.

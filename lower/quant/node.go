@@ -71,9 +71,8 @@ func (c *converter) moves(n *ir.Node) (_ bool, err error) {
 	in := append([]*ir.Value{f.v}, n.In[1:]...)
 	t := f.t
 	if i := n.Op.Fill; i > 0 && n.Input(i) != nil {
-		var err error
-		if in[i], t, ok, err = c.fill(n, in[i], t); !ok || err != nil {
-			return false, err
+		if in[i], t, ok = c.fill(n, in[i], t); !ok {
+			return false, nil
 		}
 		in[0] = fail.Must(c.inType(n, f.v, t))
 	}
@@ -115,19 +114,19 @@ func clampError(n *ir.Node, t ir.Type) float64 {
 // fill is the operand and the quantisation with which n, whose data are of
 // type t, puts the real v beside them: t itself where it holds v, else the one
 // that the result is wanted in. ok is false where neither does.
-func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.Type, ok bool, _ error) {
+func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.Type, ok bool) {
 	k := constData(v)
 	if k == nil {
 		f, ok := c.intForm(v)
-		return f.v, t, ok && f.t.DType == t.DType && f.t.Quant.Equal(t.Quant), nil
+		return f.v, t, ok && f.t.DType == t.DType && f.t.Quant.Equal(t.Quant)
 	}
 	d := k.reals()
 	if !holds(t, d) {
 		if t, ok = c.want[n.Out[0]]; !ok {
-			return nil, t, false, nil
+			return nil, t, false
 		}
 	}
-	return c.g.AddConst(v.Name+".fill", d.Cast(n.In[0].Type.DType)), t, true, nil
+	return c.g.AddConst(v.Name+".fill", d.Cast(n.In[0].Type.DType)), t, true
 }
 
 // inType is v in the element type and quantisation of t.

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -192,10 +193,7 @@ func centred(x, y []float64) []float64 {
 	for _, v := range y {
 		mean += v / float64(len(y))
 	}
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = v - mean
-	}
+	out := lists.Each(x, func(v float64) float64 { return v - mean })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -251,10 +252,7 @@ func (r *recurrence) fits() bool {
 	for _, f := range []form{r.w, r.r} {
 		size := f.t.Shape[2]
 		for i, w := 0, tensor.As[int8](f.v.Const); i < len(w); i += size {
-			sum := 0
-			for _, v := range w[i:][:size] {
-				sum += max(int(v), -int(v))
-			}
+			sum := lists.Sum(w[i:][:size], func(v int8) int { return max(int(v), -int(v)) })
 			if sum > room>>15 {
 				return false
 			}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
@@ -67,10 +68,7 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 			k.SetInt(p.weight(g, o, i), int64(z[i]))
 		}
 	})
-	n := 0
-	for _, k := range gained {
-		n += k
-	}
+	n := lists.Sum(gained, func(k int) int { return k })
 	if n == 0 {
 		return nil
 	}

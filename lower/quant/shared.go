@@ -58,23 +58,22 @@ func (g *groups) fix(v *ir.Value, q *ir.Quant) bool {
 
 // union joins the groups of a and b, unless different quantisations are
 // prescribed for them.
-func (g *groups) union(a, b *ir.Value) bool {
+func (g *groups) union(a, b *ir.Value) {
 	if g.parent[a] == nil || g.parent[b] == nil {
-		return true // nobody reads one of them
+		return // nobody reads one of them
 	}
 	a, b = g.root(a), g.root(b)
 	if a == b {
-		return true
+		return
 	}
 	fa, fb := g.fixed[a], g.fixed[b]
 	if fa != nil && fb != nil && !fa.Equal(fb) {
-		return false
+		return
 	}
 	g.parent[b] = a
 	if fa == nil {
 		g.fixed[a] = fb
 	}
-	return true
 }
 
 // collect gives the groups in the order of their first members.

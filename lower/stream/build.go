@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -21,7 +22,8 @@ type piece struct {
 }
 
 // build writes the streaming graph.
-func (b *builder) build() error {
+func (b *builder) build() (err error) {
+	defer fail.Catch(&err)
 	for i, v := range b.g.In {
 		t := v.Type
 		if i == b.o.Input {
@@ -34,25 +36,16 @@ func (b *builder) build() error {
 			b.whole[v] = w
 		}
 	}
-	if err := b.remember(b.g.In[b.o.Input]); err != nil {
-		return err
-	}
+	fail.Check(b.remember(b.g.In[b.o.Input]))
 	for _, n := range b.g.Nodes {
-		if err := b.node(n); err != nil {
-			return err
-		}
+		fail.Check(b.node(n))
 	}
 	for i, v := range b.g.Out {
-		w, err := b.all(v)
-		if err != nil {
-			return err
-		}
+		w := fail.Must(b.all(v))
 		b.h.AddOutput(b.g.OutNames[i], w)
 	}
 	for v := range b.valuesInOrder() {
-		if err := b.hand(v); err != nil {
-			return err
-		}
+		fail.Check(b.hand(v))
 	}
 	b.h.RemoveDead()
 	return nil
@@ -124,7 +117,8 @@ func (b *builder) hand(v *ir.Value) error {
 }
 
 // node copies a node: for the rows at both ends, or as it is.
-func (b *builder) node(n *ir.Node) error {
+func (b *builder) node(n *ir.Node) (err error) {
+	defer fail.Catch(&err)
 	var y *flow
 	if len(n.Out) == 1 {
 		y = b.flows[n.Out[0]]
@@ -132,10 +126,7 @@ func (b *builder) node(n *ir.Node) error {
 	if y == nil {
 		in := make([]*ir.Value, len(n.In))
 		for i, v := range n.In {
-			w, err := b.all(v)
-			if err != nil {
-				return err
-			}
+			w := fail.Must(b.all(v))
 			in[i] = w
 		}
 		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
@@ -151,35 +142,27 @@ func (b *builder) node(n *ir.Node) error {
 	}
 	v := n.Out[0]
 	for _, r := range y.anew() {
-		w, err := b.part(n, y, r[0], r[1])
-		if err != nil {
-			return err
-		}
+		w := fail.Must(b.part(n, y, r[0], r[1]))
 		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], w})
 	}
 	return b.remember(v)
 }
 
 // part computes rows lo to hi of a node's result.
-func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (*ir.Value, error) {
+func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (_ *ir.Value, err error) {
+	defer fail.Catch(&err)
 	in := make([]*ir.Value, len(n.In))
 	attrs := maps.Clone(n.Attrs)
 	t := n.Out[0].Type
 	for i, v := range n.In {
 		f := b.flows[v]
 		if v == nil || f == nil {
-			w, err := b.all(v)
-			if err != nil {
-				return nil, err
-			}
+			w := fail.Must(b.all(v))
 			in[i] = w
 			continue
 		}
 		from, to, above, below := rowsOf(n, f, lo, hi)
-		w, err := b.rows(v, from, to)
-		if err != nil {
-			return nil, err
-		}
+		w := fail.Must(b.rows(v, from, to))
 		in[i] = w
 		if n.Op == op.Spectrum {
 			a := ir.AttrsOf[op.SpectrumAttrs](n)

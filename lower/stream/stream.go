@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -60,21 +61,14 @@ func flowOf(t ir.Type, axis, from, to, hop int) *flow {
 // Apply gives the streaming form of g, whose input becomes Hop frames long.
 // What cannot shift (a dense layer over the window, a global pool) is computed
 // from the whole window of its operand.
-func Apply(g *ir.Graph, o Options) (*Result, error) {
-	if err := check(g, &o); err != nil {
-		return nil, err
-	}
+func Apply(g *ir.Graph, o Options) (_ *Result, err error) {
+	defer fail.Catch(&err)
+	fail.Check(check(g, &o))
 	b := newBuilder(g, o)
-	if err := b.analyse(); err != nil {
-		return nil, err
-	}
+	fail.Check(b.analyse())
 	b.needs()
-	if err := b.initial(); err != nil {
-		return nil, err
-	}
-	if err := b.build(); err != nil {
-		return nil, err
-	}
+	fail.Check(b.initial())
+	fail.Check(b.build())
 	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g),
 		StepMACs: macs(b.h)}
 	if len(b.states) == 0 {

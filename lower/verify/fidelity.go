@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -81,15 +82,11 @@ type Ratio struct {
 
 // Model compares the program with the model, as it was imported (float), on the
 // cases: a row for every output that is no state.
-func Model(r *lower.Result, float *ir.Graph, cases []Case) ([]Fidelity, error) {
-	c, err := newModelCheck(r, float)
-	if err != nil {
-		return nil, err
-	}
+func Model(r *lower.Result, float *ir.Graph, cases []Case) (_ []Fidelity, err error) {
+	defer fail.Catch(&err)
+	c := fail.Must(newModelCheck(r, float))
 	for _, k := range cases {
-		if err := c.run(k); err != nil {
-			return nil, err
-		}
+		fail.Check(c.run(k))
 	}
 	return c.rows(float.OutNames), nil
 }
@@ -126,26 +123,18 @@ func newModelCheck(r *lower.Result, float *ir.Graph) (*modelCheck, error) {
 }
 
 // run compares one case.
-func (c *modelCheck) run(k Case) error {
+func (c *modelCheck) run(k Case) (err error) {
+	defer fail.Catch(&err)
 	given := c.lowered.Interface().Inputs()
-	got, err := step(c.program, k.Inputs, given)
-	if err != nil {
-		return err
-	}
-	want, err := step(c.model, k.Inputs, given)
-	if err != nil {
-		return err
-	}
+	got := fail.Must(step(c.program, k.Inputs, given))
+	want := fail.Must(step(c.model, k.Inputs, given))
 	if k.Seeded && c.lowered.Calibration != nil && !c.synthetic {
 		return nil // no input that the program was calibrated for
 	}
 	c.measured = true
 	for i := range want {
 		if t := c.model.Graph.Out[i].Type; t.DType.IsFloat() {
-			d, err := fidelity.Real(got[i], c.program.Graph.Out[i].Type, t)
-			if err != nil {
-				return err
-			}
+			d := fail.Must(fidelity.Real(got[i], c.program.Graph.Out[i].Type, t))
 			c.ratios[i].Add(want[i], d)
 		}
 	}
@@ -188,19 +177,14 @@ func step(r *state.Runner, in []*tensor.Dense, from []*ir.Value) ([]*tensor.Dens
 
 // bothForms runs the program as it was before it was rearranged for an accelerator,
 // and the rearranged form, which must give the same.
-func (c *modelCheck) bothForms(in []*tensor.Dense) ([]*tensor.Dense, error) {
-	outs, err := c.check.Case(in)
-	if err != nil {
-		return nil, err
-	}
+func (c *modelCheck) bothForms(in []*tensor.Dense) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	outs := fail.Must(c.check.Case(in))
 	ref := c.lowered.Reference
 	if in, err = lower.Converted(in, c.lowered.Whole.In, ref.In); err != nil {
 		return nil, err
 	}
-	final, err := interp.Run(ref, in, nil)
-	if err != nil {
-		return nil, err
-	}
+	final := fail.Must(interp.Run(ref, in, nil))
 	values := map[*ir.Value]*tensor.Dense{}
 	for i, v := range ref.Out {
 		values[v] = final[i]

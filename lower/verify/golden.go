@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -19,21 +20,16 @@ import (
 
 // Golden reads input_<i> and output_<i> from a .npz file, a folder of
 // .npy files, or a folder of such folders and files.
-func Golden(path string, r *state.Runner, lim npz.Limits) ([]Case, error) {
-	units, err := goldenUnits(path)
-	if err != nil {
-		return nil, err
-	}
+func Golden(path string, r *state.Runner, lim npz.Limits) (_ []Case, err error) {
+	defer fail.Catch(&err)
+	units := fail.Must(goldenUnits(path))
 	if len(units) == 0 {
 		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz; verify --record DIR "+
 			"writes such a folder", path)
 	}
 	var out []Case
 	for _, u := range units {
-		k, err := goldenCase(u, r, lim)
-		if err != nil {
-			return nil, err
-		}
+		k := fail.Must(goldenCase(u, r, lim))
 		out = append(out, k)
 	}
 	return out, nil

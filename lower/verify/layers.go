@@ -4,6 +4,7 @@ package verify
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -47,7 +48,8 @@ func NewLayers(r *lower.Result) *Layers {
 
 // Case compares case number k: dumps are the results of all steps, one after the
 // other; nil where the case was not looked at and only moves the state on.
-func (l *Layers) Case(k int, in Case, dumps [][]byte) error {
+func (l *Layers) Case(k int, in Case, dumps [][]byte) (err error) {
+	defer fail.Catch(&err)
 	if _, err := l.ports.Step(in.Inputs); err != nil || dumps == nil {
 		return err
 	}
@@ -55,19 +57,13 @@ func (l *Layers) Case(k int, in Case, dumps [][]byte) error {
 	moves := &movement{g: l.ports.Graph, in: l.full, of: l.want, whole: true}
 	for i, s := range l.lowered.Program.Steps {
 		for _, v := range l.lowered.Schedule.Nodes[i].Out {
-			got, err := FromMemory(l.lowered.Schedule.Buffer(v).Gather(dumps[0]), v.Type)
-			if err != nil {
-				return err
-			}
+			got := fail.Must(FromMemory(l.lowered.Schedule.Buffer(v).Gather(dumps[0]), v.Type))
 			dumps = dumps[1:]
 			steps := 0
 			if FromFloat(v) {
 				steps = 1
 			}
-			n, diff, _, err := moves.differ(got, v, steps)
-			if err != nil {
-				return err
-			}
+			n, diff, _ := fail.Must3(moves.differ(got, v, steps))
 			l.Mismatches[i] += n
 			if n > 0 && i < l.first {
 				l.first, l.First = i, &LayerDifference{s.Name, v.Name, k, n, diff}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -66,10 +67,8 @@ func NewFirmware(r *lower.Result, reference *ir.Graph, tolerance float64) *Firmw
 // Case compares the bytes of the outputs that the firmware gave for a case. It
 // counts the elements that are wrong, and those that differ from stored outputs.
 func (f *Firmware) Case(k Case, outputs [][]byte) (wrong, golden int, err error) {
-	want, err := f.reference.Step(k.Inputs)
-	if err != nil {
-		return 0, 0, err
-	}
+	defer fail.Catch(&err)
+	want := fail.Must(f.reference.Step(k.Inputs))
 	g := f.reference.Graph
 	moves := &movement{g: g, in: f.full, of: map[*ir.Value]*tensor.Dense{}}
 	for i, v := range g.Out {
@@ -78,15 +77,9 @@ func (f *Firmware) Case(k Case, outputs [][]byte) (wrong, golden int, err error)
 	theirs := f.reference.Outputs()
 	for i, at := range f.lowered.Ports().Outputs() {
 		t := f.lowered.Graph.Out[at].Type
-		got, err := FromMemory(outputs[i], t)
-		if err != nil {
-			return 0, 0, err
-		}
+		got := fail.Must(FromMemory(outputs[i], t))
 		o := &f.Outputs[i]
-		n, diff, more, err := moves.differ(got, g.Out[theirs[i]], o.StepBound)
-		if err != nil {
-			return 0, 0, err
-		}
+		n, diff, more := fail.Must3(moves.differ(got, g.Out[theirs[i]], o.StepBound))
 		o.Amplified = max(o.Amplified, more)
 		o.Elements += got.Len()
 		o.Mismatches += n

@@ -183,7 +183,7 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (_ *Built, err 
 	c.Model.State = nil
 	data := l.Data()
 	for k, v := range c.Graph.In {
-		b := []byte{}
+		var b []byte
 		if k < len(data) {
 			b = data[k]
 		} else {

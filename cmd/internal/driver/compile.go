@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
@@ -158,10 +159,7 @@ func (c *Config) stateFits(o *lower.Options, spec *boards.Spec) error {
 	}
 	what := "--state and --stream"
 	if len(c.States) == 0 && c.Stream == "" {
-		var names []string
-		for _, b := range o.StateBindings {
-			names = append(names, b.In)
-		}
+		names := lists.Map(o.StateBindings, func(b state.Binding) string { return b.In })
 		what = fmt.Sprintf("the model keeps state of its own (%s)", strings.Join(names, ", "))
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -37,19 +38,14 @@ type Firmware struct {
 
 // Compile does everything but write files, for models that share a folder.
 func Compile(list ...*Config) (out *Firmware, err error) {
+	defer fail.Catch(&err)
 	for _, c := range list {
 		if err := c.Check(); err != nil {
 			return nil, named(list, c, err)
 		}
 	}
-	prefixes, err := prefixes(list)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := list[0].board()
-	if err != nil {
-		return nil, err
-	}
+	prefixes := fail.Must(prefixes(list))
+	spec := fail.Must(list[0].board())
 	var models []*Compiled
 	defer func() {
 		for _, o := range models {
@@ -70,9 +66,7 @@ func Compile(list ...*Config) (out *Firmware, err error) {
 		models = append(models, o)
 	}
 	f := newFirmware(models, prefixes)
-	if err := f.shrink(); err != nil {
-		return nil, err
-	}
+	fail.Check(f.shrink())
 	return f, f.finish()
 }
 
@@ -162,19 +156,13 @@ func prefixes(list []*Config) ([]string, error) {
 
 // Prefixes are the C prefixes that models would have together.
 func Prefixes(models []string) []string {
-	var names []string
-	for _, m := range models {
-		names = append(names, modelName(m))
-	}
+	names := lists.Map(models, modelName)
 	return codegen.Prefixes(names, nil)
 }
 
 func (f *Firmware) finish() (err error) {
 	defer fail.Catch(&err)
-	var said []diag.List
-	for _, o := range f.Models {
-		said = append(said, slices.Clone(o.Config.Diags))
-	}
+	said := lists.Map(f.Models, func(o *Compiled) diag.List { return slices.Clone(o.Config.Diags) })
 	fail.Check(f.arrange())
 	fail.Check(f.meet(said))
 	fail.Check(f.sections())
@@ -211,10 +199,7 @@ func (f *Firmware) board() *boards.Spec { return f.Models[0].Board }
 
 // Reports are those of the models.
 func (f *Firmware) Reports() []*report.Report {
-	var out []*report.Report
-	for _, o := range f.Models {
-		out = append(out, o.Report)
-	}
+	out := lists.Map(f.Models, func(o *Compiled) *report.Report { return o.Report })
 	return out
 }
 
@@ -259,10 +244,7 @@ func (f *Firmware) generate() error {
 
 // warnings are those so far, each once, with the model that one speaks of.
 func (f *Firmware) warnings() []string {
-	var out []string
-	for _, d := range f.Said(diag.Warning) {
-		out = append(out, d.Text)
-	}
+	out := lists.Map(f.Said(diag.Warning), func(d Remark) string { return d.Text })
 	return out
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 )
@@ -82,10 +83,7 @@ func (f *Firmware) bound() bool { return f.Models[0].Info.WeightsFile != "" }
 
 // imageBytes are files that are linked as they are: accelerator programs.
 func (o *Compiled) imageBytes() int {
-	n := 0
-	for _, path := range o.Info.Images {
-		n += o.FileBytes(path)
-	}
+	n := lists.Sum(o.Info.Images, func(path string) int { return o.FileBytes(path) })
 	return n
 }
 
@@ -173,10 +171,7 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 // sections puts the constants into the section of the region where they are placed.
 func (f *Firmware) sections() (err error) {
 	defer fail.Catch(&err)
-	var infos []*codegen.Info
-	for _, o := range f.Models {
-		infos = append(infos, o.Info)
-	}
+	infos := lists.Map(f.Models, func(o *Compiled) *codegen.Info { return o.Info })
 	files := fail.Must(codegen.SectionFiles(infos, Version, f.Models[0].Placement.At("weights")))
 	for _, x := range files {
 		if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
@@ -212,10 +207,7 @@ func (c *Config) strict(warnings []string) error {
 	if !c.Strict {
 		return nil
 	}
-	all := make([]error, len(warnings))
-	for i, w := range warnings {
-		all[i] = text.Errorf("--strict: %s", w)
-	}
+	all := lists.Each(warnings, func(w string) error { return text.Errorf("--strict: %s", w) })
 	return asInput(errors.Join(all...))
 }
 
@@ -349,10 +341,7 @@ func (f *Firmware) stageWeights() (err error) {
 	if ram := c.maxRAM(); ram >= 0 {
 		limit = uint64(max(0, ram-f.arenaBytes()-f.stateBytes()))
 	}
-	var constants []boards.Constant
-	for _, x := range candidates {
-		constants = append(constants, x.Constant)
-	}
+	constants := lists.Map(candidates, func(x candidate) boards.Constant { return x.Constant })
 	choice := at.Copies(constants, from, board.Copying(f.board()).PerByte, limit)
 	if choice.Saved == 0 {
 		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 )
 
@@ -215,10 +216,7 @@ func (o *Compiled) smallest() string {
 	case p != nil && len(p.Chains) == 0:
 		return fmt.Sprintf("%s: inputs become channels last where they lie (%d bytes with copies)", of, p.WholeBytes)
 	case p != nil:
-		n := 0
-		for _, c := range p.Chains {
-			n += len(c.Nodes)
-		}
+		n := lists.Sum(p.Chains, func(c lower.Chain) int { return len(c.Nodes) })
 		return fmt.Sprintf("%s: %d layers run a few rows at a time, in %d calls (%d bytes with whole layers)", of, n,
 			p.Calls, p.WholeBytes)
 	case o.Lowered.Tried > 1:

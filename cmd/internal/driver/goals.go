@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -125,10 +126,7 @@ func below(r *lower.Result, points []lower.Point, asked goal) string {
 // over are the bytes by which budgets are missed.
 func (f *Firmware) over() (_ int, err error) {
 	defer fail.Catch(&err)
-	n := 0
-	for _, g := range fail.Must(looked(f.ramGate, f.flashGate)) {
-		n += g.over
-	}
+	n := lists.Sum(fail.Must(looked(f.ramGate, f.flashGate)), func(g Gate) int { return g.over })
 	return max(n, int(f.Models[0].Placement.Missing())), nil
 }
 

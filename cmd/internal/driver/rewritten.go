@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -276,10 +277,7 @@ func (o *Compiled) count(r *lower.Result) (_ []float64, err error) {
 	defer done()
 	in := verify.Seeded(r.Interface(), 0, 20)
 	res := fail.Must(run.RunWith(c.context(), o.Board, im, o.runs([]verify.Case{{Inputs: in}}), run.Options{}))
-	var out []float64
-	for _, n := range res.Layers {
-		out = append(out, float64(n))
-	}
+	out := lists.Map(res.Layers, func(n uint64) float64 { return float64(n) })
 	return out, nil
 }
 

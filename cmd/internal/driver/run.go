@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -242,10 +243,7 @@ func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) (err
 func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 	var out []*tensor.Dense
 	for i := range all[0] {
-		var list []*tensor.Dense
-		for _, outs := range all {
-			list = append(list, outs[i])
-		}
+		list := lists.Map(all, func(outs []*tensor.Dense) *tensor.Dense { return outs[i] })
 		out = append(out, along(list))
 	}
 	return out
@@ -385,10 +383,7 @@ func (x *intermediates) tensors(res *lower.Result) ([]verify.Tensor, error) {
 	if x.program != nil {
 		return verify.Tensors(x.model, x.program, x.legal, res)
 	}
-	var list []verify.Tensor
-	for _, v := range x.model.Values {
-		list = append(list, verify.Tensor{Model: v})
-	}
+	list := lists.Map(x.model.Values, func(v *ir.Value) verify.Tensor { return verify.Tensor{Model: v} })
 	return list, nil
 }
 

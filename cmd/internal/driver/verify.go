@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -103,10 +104,7 @@ func (f *Firmware) Verify(ctx context.Context) (_ []*report.Verdict, err error) 
 
 // named says of which model an error speaks.
 func (f *Firmware) named(o *Compiled, err error) error {
-	var list []*Config
-	for _, x := range f.Models {
-		list = append(list, x.Config)
-	}
+	list := lists.Map(f.Models, func(x *Compiled) *Config { return x.Config })
 	return named(list, o.Config, err)
 }
 
@@ -224,12 +222,11 @@ func (o *Compiled) runs(cases []verify.Case) []run.Case {
 }
 
 // Compare compares the outputs of a run on cases with the interpreter's and the stored ones, in a verdict.
-func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Result) error {
+func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Result) (err error) {
+	defer fail.Catch(&err)
 	f := verify.NewFirmware(o.Lowered, o.reference, o.Config.Tolerance)
 	if o.Config.Record != "" {
-		if err := o.record(cases, res); err != nil {
-			return err
-		}
+		fail.Check(o.record(cases, res))
 	}
 	for k, r := range res.Cases {
 		if r.Status != 0 {
@@ -237,10 +234,7 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 			v.Mismatches++
 			continue
 		}
-		wrong, golden, err := f.Case(cases[k], r.Outputs)
-		if err != nil {
-			return err
-		}
+		wrong, golden := fail.Must2(f.Case(cases[k], r.Outputs))
 		v.Mismatches += wrong + golden
 		v.ByCase = append(v.ByCase, report.CaseVerdict{Source: cases[k].Source, Instructions: r.Instructions,
 			Mismatches: wrong})
@@ -383,10 +377,7 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 	if err != nil {
 		return nil, &InputError{err}
 	}
-	bytes := 0
-	for _, v := range ins {
-		bytes += v.Type.Bytes()
-	}
+	bytes := lists.Sum(ins, func(v *ir.Value) int { return v.Type.Bytes() })
 	if c.Cases > MaxCases || bytes > 0 && c.Cases > max(1, maxCaseBytes/bytes) {
 		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes,
 			min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
@@ -400,25 +391,17 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 
 // calibrated are cases of calibration samples.
 func (c *Config) calibrated(o *Compiled, ins []*ir.Value) (out []verify.Case, err error) {
+	defer fail.Catch(&err)
 	if len(c.Calib) == 0 {
 		return nil, nil
 	}
-	set, err := data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions(""))
-	if err != nil {
-		return nil, err
-	}
-	samples, err := quant.SamplesOf(set)
-	if err != nil {
-		return nil, err
-	}
+	set := fail.Must(data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions("")))
+	samples := fail.Must(quant.SamplesOf(set))
 	if o.Lowered.Streamed != nil {
 		samples = state.Frames(o.Lowered.Slides, samples)
 	}
 	for i, s := range samples[:min(len(samples), c.Cases)] {
-		in, err := verify.Inputs(s, ins)
-		if err != nil {
-			return nil, err
-		}
+		in := fail.Must(verify.Inputs(s, ins))
 		out = append(out, verify.Case{Source: fmt.Sprintf("calibration sample %d", i), Inputs: in})
 	}
 	return out, nil

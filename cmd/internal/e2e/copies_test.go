@@ -24,6 +24,7 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
@@ -401,10 +402,7 @@ func fetchedInParts(t *testing.T, same bool) {
 }
 
 func sum(list []int) int {
-	n := 0
-	for _, x := range list {
-		n += x
-	}
+	n := lists.Sum(list, func(x int) int { return x })
 	return n
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -181,10 +182,7 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 // outside counts the operators that no accelerator computes, each of those in a
 // loop.
 func outside(r *report.Report) int {
-	n := 0
-	for _, f := range r.Fallback {
-		n += len(computed(f.Op))
-	}
+	n := lists.Sum(r.Fallback, func(f report.Fallback) int { return len(computed(f.Op)) })
 	return n
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
@@ -297,10 +298,7 @@ func TestStackBound(t *testing.T) {
 			for _, f := range code.Functions {
 				frames[f.Name] = max(frames[f.Name], f.StackBytes)
 			}
-			sum := 0
-			for _, f := range code.Path {
-				sum += frames[f]
-			}
+			sum := lists.Sum(code.Path, func(f string) int { return frames[f] })
 			if sum < code.AtMost() || code.Path[0] != o.Harness.RunFunc {
 				t.Errorf("%v come to %d bytes, the bound is %d", code.Path, sum, code.AtMost())
 			}

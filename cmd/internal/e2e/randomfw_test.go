@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,12 +159,7 @@ func behindRounding(v *ir.Value) bool {
 		if !v.Type.DType.IsFloat() && verify.FromFloat(v) {
 			return true
 		}
-		for _, x := range v.Def.In {
-			if walk(x) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(v.Def.In, walk)
 	}
 	return walk(v)
 }

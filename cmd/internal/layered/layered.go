@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Node is a box, in pixels.
@@ -134,10 +136,7 @@ func (d *drawing) bends() int {
 			longest[e.From] = max(longest[e.From], d.rank[e.To]-d.rank[e.From]-1)
 		}
 	}
-	n := 0
-	for _, k := range longest {
-		n += k
-	}
+	n := lists.Sum(longest, func(k int) int { return k })
 	return n
 }
 

@@ -127,7 +127,6 @@ func (d *drawing) crossings() int {
 type block struct {
 	items []int
 	x     float64
-	order int // from left to right, so far as that is given
 }
 
 // columns makes blocks: the edge of each node that leads down furthest, and long

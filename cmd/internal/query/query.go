@@ -344,7 +344,8 @@ var ErrNone = errors.New("no query on standard input: want a JSON object a line,
 	`{"board": "cortex-m4", "op": "Conv", "shapes": {"x": [1, 8, 16, 16], "w": [8, 8, 3, 3]}}`)
 
 // Serve answers the lines of r in their order, on all cores.
-func Serve(r io.Reader, w io.Writer) error {
+func Serve(r io.Reader, w io.Writer) (err error) {
+	defer fail.Catch(&err)
 	p := &Pricers{}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -371,13 +372,9 @@ func Serve(r io.Reader, w io.Writer) error {
 	none := ErrNone
 	for a := range waiting {
 		none = nil
-		if err := enc.Encode(<-a); err != nil {
-			return err
-		}
+		fail.Check(enc.Encode(<-a))
 		if len(waiting) == 0 { // the caller may wait for it
-			if err := out.Flush(); err != nil {
-				return err
-			}
+			fail.Check(out.Flush())
 		}
 	}
 	return cmp.Or(in.Err(), out.Flush(), none)

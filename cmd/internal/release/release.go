@@ -112,7 +112,7 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 	fail.Check(build(built, system, arch, at))
 	binary := fail.Must(os.ReadFile(built))
 	modules := fail.Must(readModules(built))
-	licenses := fail.Must(licenseTexts(modules))
+	licenses := licenseTexts(modules)
 	list := append([]entry{{program, binary, 0o755}, {"THIRD_PARTY_LICENSES", licenses, 0o644}}, common...)
 	sortEntries(list)
 	var b bytes.Buffer
@@ -401,14 +401,14 @@ func spdx(text string) string {
 	return strings.Join(list, " AND ")
 }
 
-func licenseTexts(list []module) ([]byte, error) {
+func licenseTexts(list []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("nncc contains the following modules, each under its own license.\n")
 	for _, m := range list {
 		fmt.Fprintf(&b, "\n%s\n%s %s\n%s\n\n", strings.Repeat("=", 80), m.path, m.version, strings.Repeat("=", 80))
 		b.Write(m.texts)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 type object = map[string]any

@@ -127,10 +127,7 @@ func (o *Subject) viewRows() [][]string {
 
 // memoryText is the sum of the table, and how the arena came about.
 func (o *Subject) memoryText(r *Report) string {
-	var total int64
-	for _, l := range r.Layers {
-		total += l.MACs
-	}
+	total := lists.Sum(r.Layers, func(l Layer) int64 { return l.MACs })
 	m := r.Memory
 	s := fmt.Sprintf("%d steps, %d MACs, %s, weights %d bytes\n", len(r.Steps), total, m.RAMText(), m.WeightsBytes)
 	if m.OrderOptimal {

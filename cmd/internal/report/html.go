@@ -218,10 +218,7 @@ func newCards(r *Report) []card {
 			Note: "kept from run to run"})
 	}
 	cards = append(cards, card{Value: thousands(m.WeightsBytes), Unit: "B", What: "weights and constants"})
-	var macs int64
-	for _, l := range r.Layers {
-		macs += l.MACs
-	}
+	macs := lists.Sum(r.Layers, func(l Layer) int64 { return l.MACs })
 	if r.Code != nil {
 		cards = append(cards, card{Value: thousands(r.Code.TextBytes), Unit: "B", What: "code",
 			Note: "constants beside weights " + thousands(r.Code.RODataBytes)})

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/qref"
 )
 
@@ -82,9 +83,6 @@ func Probe(ctx context.Context, spec *boards.Spec, include, library string) (_ f
 }
 
 func bytesOf(s []int8) []byte {
-	out := make([]byte, len(s))
-	for i, v := range s {
-		out[i] = byte(v)
-	}
+	out := lists.Each(s, func(v int8) byte { return byte(v) })
 	return out
 }

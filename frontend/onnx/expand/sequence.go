@@ -43,21 +43,21 @@ var takers = map[string]build.Rule{
 		return e.Plain()
 	},
 	"SequenceInsert": func(e *build.Node) []*ir.Value {
-		s, v := sequence(e, 0), e.Need(1, -1)
+		s, v := sequence(e), e.Need(1, -1)
 		at := position(e, 2, len(s), len(s), len(s))
 		return e.Give(slices.Insert(slices.Clone(s), at, v))
 	},
 	"SequenceErase": func(e *build.Node) []*ir.Value {
-		s := sequence(e, 0)
+		s := sequence(e)
 		at := position(e, 1, len(s)-1, len(s)-1, len(s))
 		return e.Give(slices.Delete(slices.Clone(s), at, at+1))
 	},
 	"SequenceAt": func(e *build.Node) []*ir.Value {
-		s := sequence(e, 0)
+		s := sequence(e)
 		return []*ir.Value{s[position(e, 1, 0, len(s)-1, len(s))]}
 	},
 	"SequenceLength": func(e *build.Node) []*ir.Value {
-		return []*ir.Value{e.Data(tensor.Scalar(int64(len(sequence(e, 0)))))}
+		return []*ir.Value{e.Data(tensor.Scalar(int64(len(sequence(e)))))}
 	},
 	"ConcatFromSequence": concatFromSequence,
 }
@@ -75,9 +75,9 @@ func WantTensors(e *build.Node) {
 	}
 }
 
-func sequence(e *build.Node, i int) build.Sequence {
-	s, ok := e.Seqs[i]
-	e.Want(ok, "sequence", "input %d is not a sequence", i)
+func sequence(e *build.Node) build.Sequence {
+	s, ok := e.Seqs[0]
+	e.Want(ok, "sequence", "input 0 is not a sequence")
 	return s
 }
 
@@ -97,7 +97,7 @@ func position(e *build.Node, i, def, most, n int) int {
 }
 
 func concatFromSequence(e *build.Node) []*ir.Value {
-	s, stacked := sequence(e, 0), e.Bool("new_axis", false)
+	s, stacked := sequence(e), e.Bool("new_axis", false)
 	_, ok := e.Attrs["axis"]
 	e.Want(ok, "attr-missing", "attribute axis is missing")
 	axis, parts := e.Int("axis", 0), append([]*ir.Value(nil), s...)

@@ -85,15 +85,15 @@ func (x *outNode) like(name string, attrs ir.Attrs, in ...string) string {
 	return x.step(name, attrs, ir.T(t.DType, t.Shape...), in...)
 }
 
-func (x *outNode) last(name string, attrs ir.Attrs, in ...string) {
-	x.emit(name, attrs, in, x.out[:1])
+func (x *outNode) last(name string, in ...string) {
+	x.emit(name, nil, in, x.out[:1])
 }
 
 func (x *outNode) scalar(suffix string, v float64) string {
 	return x.constant(x.out[0]+suffix, tensor.FromFloats(x.types[x.in[0]].DType, nil, []float64{v}))
 }
 
-func (x *outNode) identity() { x.last("Identity", nil, x.in[0]) }
+func (x *outNode) identity() { x.last("Identity", x.in[0]) }
 
 // reduce: axes became an input with opset 18.
 func (x *outNode) reduce() {
@@ -260,7 +260,7 @@ func (x *outNode) spaceToDepth() {
 	split := []int{s[0], s[1], h, b, w, b}
 	y := x.step("Reshape", nil, ir.T(t, split...), x.in[0], x.constant(x.out[0]+"_blocks", tensor.Ints(split...)))
 	y = x.step("Transpose", ir.Attrs{"perm": ir.Ints(0, 1, 3, 5, 2, 4)}, ir.T(t, s[0], s[1], b, b, h, w), y)
-	x.last("Reshape", nil, y, x.constant(x.out[0]+"_shape", tensor.Ints(x.n.Out[0].Type.Shape...)))
+	x.last("Reshape", y, x.constant(x.out[0]+"_shape", tensor.Ints(x.n.Out[0].Type.Shape...)))
 }
 
 // groupNorm before opset 21, where scale and bias became those of channels:
@@ -288,7 +288,7 @@ func (x *outNode) groupNorm() {
 			x.constant(x.out[0]+"_per_channel"+strconv.Itoa(i), tensor.Ints(per...)))
 	}
 	y = x.like("Mul", nil, back, channel(1))
-	x.last("Add", nil, y, channel(2))
+	x.last("Add", y, channel(2))
 }
 
 // rmsNorm before opset 23: x / sqrt(mean(x*x) + epsilon) * scale.
@@ -317,7 +317,7 @@ func (x *outNode) rmsNorm() {
 	y = x.like("Add", nil, y, x.scalar("_epsilon", float64(ir.AttrsOf[op.EpsilonAttr](x.n).Epsilon)))
 	y = x.like("Sqrt", nil, y)
 	y = x.like("Div", nil, x.in[0], y)
-	x.last("Mul", nil, y, x.in[1])
+	x.last("Mul", y, x.in[1])
 }
 
 // gelu before opset 20: x/2 * (1 + erf(x/sqrt(2))), or with
@@ -342,7 +342,7 @@ func (x *outNode) gelu() {
 	}
 	y = x.like("Add", nil, y, x.scalar("_one", 1))
 	y = x.like("Mul", nil, in, y)
-	x.last("Mul", nil, y, x.scalar("_half", 0.5))
+	x.last("Mul", y, x.scalar("_half", 0.5))
 }
 
 // swish before opset 24: x * sigmoid(alpha*x).
@@ -355,7 +355,7 @@ func (x *outNode) swish() {
 	if a := ir.AttrsOf[op.AlphaAttr](x.n).Alpha; a != 1 {
 		y = x.like("Mul", nil, y, x.scalar("_alpha", float64(a)))
 	}
-	x.last("Mul", nil, x.in[0], x.like("Sigmoid", nil, y))
+	x.last("Mul", x.in[0], x.like("Sigmoid", nil, y))
 }
 
 // hardSwish before opset 14: x * max(0, min(1, x/6 + 1/2)).
@@ -365,7 +365,7 @@ func (x *outNode) hardSwish() {
 		return
 	}
 	y := x.like("HardSigmoid", ir.Attrs{"alpha": ir.Float(1.0 / 6), "beta": ir.Float(0.5)}, x.in[0])
-	x.last("Mul", nil, x.in[0], y)
+	x.last("Mul", x.in[0], y)
 }
 
 // mish before opset 18: x * tanh(softplus(x)).
@@ -375,7 +375,7 @@ func (x *outNode) mish() {
 		return
 	}
 	y := x.like("Softplus", nil, x.in[0])
-	x.last("Mul", nil, x.in[0], x.like("Tanh", nil, y))
+	x.last("Mul", x.in[0], x.like("Tanh", nil, y))
 }
 
 // direction is a value of one direction, which operands of ONNX's recurrent

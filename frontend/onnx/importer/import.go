@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -201,17 +202,13 @@ func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 	}
 }
 
-func (im *importer) constant(t *pb.TensorProto, name string) (*ir.Value, error) {
+func (im *importer) constant(t *pb.TensorProto, name string) (_ *ir.Value, err error) {
+	defer fail.Catch(&err)
 	if model.IsText(t) {
-		if err := im.m.CheckTensor(t); err != nil {
-			return nil, err
-		}
+		fail.Check(im.m.CheckTensor(t))
 		return im.Text(name, lists.Map(t.Dims, func(d int64) int { return int(d) }), model.Texts(t)), nil
 	}
-	d, err := im.tensor(t)
-	if err != nil {
-		return nil, err
-	}
+	d := fail.Must(im.tensor(t))
 	return im.Const(name, d), nil
 }
 

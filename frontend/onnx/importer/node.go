@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/frontend/onnx/upgrade"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -236,7 +237,8 @@ func attrKind(a *pb.AttributeProto) schema.AttrType {
 	return 0
 }
 
-func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
+func (im *importer) attr(a *pb.AttributeProto) (_ ir.Attr, _ bool, err error) {
+	defer fail.Catch(&err)
 	switch k := attrKind(a); k {
 	case schema.Int:
 		return ir.Attr{Kind: ir.AttrInt, Int: a.GetI()}, true, nil
@@ -258,18 +260,12 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 		if t := a.GetT(); model.IsText(t) {
 			return ir.Attr{Kind: ir.AttrStrings, Strings: model.Texts(t), Ints: t.Dims}, true, nil
 		}
-		d, err := im.tensor(a.GetT())
-		if err != nil {
-			return ir.Attr{}, false, err
-		}
+		d := fail.Must(im.tensor(a.GetT()))
 		return ir.Tens(d), true, nil
 	case schema.Graph, schema.Graphs:
 		return ir.Attr{}, false, nil
 	case schema.SparseTensor:
-		d, err := im.dense(a.GetSparseTensor())
-		if err != nil {
-			return ir.Attr{}, false, err
-		}
+		d := fail.Must(im.dense(a.GetSparseTensor()))
 		return ir.Tens(d), true, nil
 	default:
 		return ir.Attr{}, false, &ir.Diag{Code: "sequence",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,10 +21,7 @@ func (m *Model) Sparse(t *pb.SparseTensorProto) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := make([]int, len(t.Dims))
-	for i, d := range t.Dims {
-		shape[i] = int(d)
-	}
+	shape := lists.Each(t.Dims, func(d int64) int { return int(d) })
 	out := tensor.New(values.DType, shape)
 	out.Put(at, values)
 	return out, nil

@@ -275,10 +275,7 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 		return nil, tensorErr(t, errors.New(why))
 	}
 	dt, _ := tensor.FromONNX(int(t.GetDataType()))
-	shape := make([]int, len(t.Dims))
-	for i, d := range t.Dims {
-		shape[i] = int(d)
-	}
+	shape := lists.Each(t.Dims, func(d int64) int { return int(d) })
 	if l.n == 0 {
 		return tensor.New(dt, shape), nil
 	}

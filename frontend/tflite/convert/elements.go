@@ -18,10 +18,7 @@ func elementwise(op string) func(n *node) {
 }
 
 func activation(act int8) func(n *node) {
-	return func(n *node) {
-		op, in, attrs := n.fused(act, n.real(0))
-		n.result(op, in, attrs...)
-	}
+	return func(n *node) { n.fused(act, n.real(0)) }
 }
 
 func binary(op string) func(n *node) {

@@ -320,24 +320,25 @@ const (
 // activation.
 func (n *node) activated(act int8, op string, in vals, attrs ...attr) {
 	if act != actNone {
-		op, in, attrs = n.fused(act, n.make("linear", op, in, attrs...))
+		n.fused(act, n.make("linear", op, in, attrs...))
+		return
 	}
 	n.result(op, in, attrs...)
 }
 
-func (n *node) fused(act int8, x *ir.Value) (op string, in vals, attrs []attr) {
+func (n *node) fused(act int8, x *ir.Value) {
 	switch act {
 	case actRelu:
-		return "Relu", vals{x}, nil
+		n.result("Relu", vals{x})
 	case actRelu6:
-		return "Clip", vals{x, n.limit(0), n.limit(6)}, nil
+		n.result("Clip", vals{x, n.limit(0), n.limit(6)})
 	case actReluN1:
-		return "Clip", vals{x, n.limit(-1), n.limit(1)}, nil
+		n.result("Clip", vals{x, n.limit(-1), n.limit(1)})
 	case actTanh:
-		return "Tanh", vals{x}, nil
+		n.result("Tanh", vals{x})
+	default:
+		n.failf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH", act)
 	}
-	n.failf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH", act)
-	return "", nil, nil
 }
 
 // channelsFirst gives the real numbers of a tensor [N,H,W,C] as [N,C,H,W]. Integers are

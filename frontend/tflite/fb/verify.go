@@ -96,9 +96,8 @@ func (v *verifier) table(name string, at uint32) error {
 
 // vtable finds the vtable of the table at a position, and how many bytes the table has.
 func (v *verifier) vtable(at uint32) (vtable, size uint32, err error) {
-	if err := v.has(at, 4, 4); err != nil {
-		return 0, 0, err
-	}
+	defer fail.Catch(&err)
+	fail.Check(v.has(at, 4, 4))
 	place := int64(at) - int64(int32(binary.LittleEndian.Uint32(v.b[at:])))
 	if place < 0 || place+4 > int64(len(v.b)) || place%2 != 0 {
 		return 0, 0, fmt.Errorf("byte %d: its vtable at byte %d of %d", at, place, len(v.b))
@@ -109,9 +108,7 @@ func (v *verifier) vtable(at uint32) (vtable, size uint32, err error) {
 	if length < 4 || length%2 != 0 || size < 4 {
 		return 0, 0, fmt.Errorf("byte %d: a vtable of %d bytes of a table of %d", place, length, size)
 	}
-	if err := v.has(vtable, uint64(length), 2); err != nil {
-		return 0, 0, err
-	}
+	fail.Check(v.has(vtable, uint64(length), 2))
 	return vtable, size, v.has(at, uint64(size), 4)
 }
 

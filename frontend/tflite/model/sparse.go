@@ -10,6 +10,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -128,14 +129,9 @@ func (p *parser) level(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 
 // lists are level's, of a list of indices for each of the places.
 func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (next []int, err error) {
-	from, err := p.vector(s.SegmentsType(), s.Segments(nil))
-	if err != nil {
-		return nil, err
-	}
-	indices, err := p.vector(s.IndicesType(), s.Indices(nil))
-	if err != nil {
-		return nil, err
-	}
+	defer fail.Catch(&err)
+	from := fail.Must(p.vector(s.SegmentsType(), s.Segments(nil)))
+	indices := fail.Must(p.vector(s.IndicesType(), s.Indices(nil)))
 	if len(from) != len(at)+1 || from[0] != 0 || from[len(at)] != len(indices) || len(indices) > elems ||
 		!slices.IsSorted(from) {
 		return nil, fmt.Errorf("%d indices in lists that begin at %v, want %d lists that follow each other",

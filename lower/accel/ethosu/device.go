@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
@@ -85,10 +86,7 @@ func run(n *ir.Node, data [][]byte) ([][]byte, error) {
 	if err := p.Run(p.regions); err != nil {
 		return nil, ir.Errf(n, "stream", "%v", err)
 	}
-	types := make([]ir.Type, len(n.Out))
-	for i, v := range n.Out {
-		types[i] = v.Type
-	}
+	types := lists.Each(n.Out, func(v *ir.Value) ir.Type { return v.Type })
 	return p.results(n, types)
 }
 

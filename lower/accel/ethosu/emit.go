@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/accel/ethosu/npu"
 )
 
@@ -139,7 +140,8 @@ func (b *builder) fuse() {
 }
 
 // write packs constants and writes the stream.
-func (bin *result) write(b *builder) error {
+func (bin *result) write(b *builder) (err error) {
+	defer fail.Catch(&err)
 	w := npu.NewWriter(b.cfg)
 	seen := map[*area]bool{}
 	for _, l := range b.layers {
@@ -152,12 +154,8 @@ func (bin *result) write(b *builder) error {
 	t := &tables{cfg: b.cfg, bin: bin}
 	for _, l := range b.layers {
 		l.place()
-		if err := bin.load(w, l); err != nil {
-			return err
-		}
-		if err := t.load(w, l); err != nil {
-			return err
-		}
+		fail.Check(bin.load(w, l))
+		fail.Check(t.load(w, l))
 		if err := w.Add(&l.Op); err != nil {
 			return fmt.Errorf("%s: %w", l.Name(), err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -116,10 +117,7 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 			bin.working = max(bin.working, int(a.at+a.bytes+align-1)&^(align-1))
 		}
 	}
-	layers := make([]*layer, len(order))
-	for i, k := range order {
-		layers[i] = b.layers[k]
-	}
+	layers := lists.Each(order, func(k int) *layer { return b.layers[k] })
 	b.layers = layers
 	if p.first != nil {
 		bin.overlay(b.layers, held[:inputs], slices.Index(held, p.first))

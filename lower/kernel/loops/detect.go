@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -216,10 +217,7 @@ func trees(f *fn) {
 	n := f.n
 	g := kernel.Known(op.Forest(n))
 	ints := func(name string, v []int) ref {
-		w := make([]int32, len(v))
-		for i, e := range v {
-			w[i] = int32(e)
-		}
+		w := lists.Each(v, func(e int) int32 { return int32(e) })
 		return f.table(name, tensor.Of([]int{len(w)}, w))
 	}
 	reals := func(name string, v []float64) ref { return f.table(name, tensor.Of([]int{len(v)}, v)) }

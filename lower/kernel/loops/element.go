@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -55,19 +56,16 @@ var Elements = &kernel.Kernel{
 var elementOps = []*ir.OpDef{op.Cast, op.CastLike, op.Clip, op.Identity, op.Within, op.Where}
 
 // writeElement writes the function of a node by itself, or says why it cannot.
-func writeElement(n *ir.Node) (*fuser, error) {
+func writeElement(n *ir.Node) (_ *fuser, err error) {
+	defer fail.Catch(&err)
 	w := newFuser(n)
 	for i, v := range n.In {
 		if v == nil || v.Const != nil || w.vars[v].name != "" || i > 0 && n.Op == op.CastLike {
 			continue
 		}
-		if err := w.input(v, v.Type, i, w.f.in(i)); err != nil {
-			return nil, err
-		}
+		fail.Check(w.input(v, v.Type, i, w.f.in(i)))
 	}
-	if err := w.element(n); err != nil {
-		return nil, err
-	}
+	fail.Check(w.element(n))
 	w.loops(w.vars[n.Out[0]])
 	w.share()
 	return w, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -126,7 +127,8 @@ func newFuser(n *ir.Node) *fuser {
 }
 
 // writeFused writes the function, or says why it cannot.
-func writeFused(n *ir.Node) (*fuser, error) {
+func writeFused(n *ir.Node) (_ *fuser, err error) {
+	defer fail.Catch(&err)
 	if len(n.Body) != 1 || len(n.Out) != 1 || len(n.Body[0].Nodes) == 0 {
 		return nil, fmt.Errorf("the node has %d outputs, want one", len(n.Out))
 	}
@@ -146,21 +148,14 @@ func writeFused(n *ir.Node) (*fuser, error) {
 		return nil, fmt.Errorf("the result is empty")
 	}
 	for i, v := range b.In {
-		if err := w.input(v, n.In[i].Type, i, w.f.in(i)); err != nil {
-			return nil, err
-		}
+		fail.Check(w.input(v, n.In[i].Type, i, w.f.in(i)))
 	}
 	for _, m := range b.Nodes {
 		if m == last {
-			x, err := w.operand(m.In[0])
-			if err != nil {
-				return nil, err
-			}
+			x := fail.Must(w.operand(m.In[0]))
 			return w, w.reduce(m, x)
 		}
-		if err := w.element(m); err != nil {
-			return nil, err
-		}
+		fail.Check(w.element(m))
 	}
 	w.loops(w.vars[b.Out[0]])
 	w.share()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -308,16 +309,11 @@ func (w *fuser) result(n *ir.Node, acc string, reach int64, mult, shift, zero, l
 }
 
 // looked is a function of one 8-bit value: the table of its results.
-func (w *fuser) looked(n *ir.Node, t []byte) error {
+func (w *fuser) looked(n *ir.Node, t []byte) (err error) {
+	defer fail.Catch(&err)
 	k, _ := kernel.RunInput(n)
-	x, err := w.operand(n.In[k])
-	if err != nil {
-		return err
-	}
-	d, err := tensor.FromBytes(tensor.U8, []int{256}, t)
-	if err != nil {
-		return err
-	}
+	x := fail.Must(w.operand(n.In[k]))
+	d := fail.Must(tensor.FromBytes(tensor.U8, []int{256}, t))
 	r := w.table(d)
 	e := fmt.Sprintf("%s[(uint8_t)%s]", r.name, x.name)
 	if n.Out[0].Type.DType == tensor.I8 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -35,10 +36,7 @@ func resize(f *fn) {
 		if a.Same {
 			continue
 		}
-		idx := make([]int32, len(a.Index))
-		for i, k := range a.Index {
-			idx[i] = int32(k)
-		}
+		idx := lists.Each(a.Index, func(k int) int32 { return int32(k) })
 		table := f.table(fmt.Sprintf("index%d", d), tensor.Of([]int{len(idx)}, idx))
 		tap := fmt.Sprintf("%s * %d", v[d], a.Taps)
 		acc, around := "acc", f.depth

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
@@ -90,10 +91,7 @@ func twoRules() kernel.Rules {
 
 func lowerTwo(n *kernel.Node) *call.Lowered {
 	results, _ := op.SoftmaxPairs(n.Node)
-	table := make([]byte, len(results))
-	for i, v := range results {
-		table[i] = byte(v)
-	}
+	table := lists.Each(results, func(v int8) byte { return byte(v) })
 	p := &call.Struct{Type: "nncc_count_params", Fields: call.Ints("count", SoftmaxRows.Must(n).Count)}
 	return &call.Lowered{Kernel: "nncc_softmax_pairs_s8", Overlap: call.InOrder(0), Calls: []call.Call{{
 		Func: "nncc_softmax_pairs_s8", Args: []call.Arg{p, call.In{I: 0, CType: "int8_t"},

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -157,10 +158,7 @@ var padRow = row("nncc_pad", "NNCC-PAD", "padding and cropping in any mode, any 
 func negative(v int) bool { return v < 0 }
 
 func sum(s []int) int {
-	n := 0
-	for _, v := range s {
-		n += v
-	}
+	n := lists.Sum(s, func(v int) int { return v })
 	return n
 }
 

@@ -117,7 +117,7 @@ func lowerPair(l *lowering, n *kernel.Node) {
 			return
 		}
 	}
-	if pairs := kernel.Known(pairTable(n.Node)); !l.provenPair(n, pairs, !isConst) {
+	if pairs := pairTable(n.Node); !l.provenPair(n, pairs, !isConst) {
 		l.low.Overlap = nil
 		lowerConst(l, n)
 	}

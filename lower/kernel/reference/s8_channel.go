@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -288,10 +289,7 @@ func (l *lowering) table2(space *call.Struct, x, index call.Arg, rows [][]byte) 
 
 // rowNumbers is a constant operand of table2.
 func rowNumbers(index []int) *call.Blob {
-	b := make([]byte, len(index))
-	for i, k := range index {
-		b[i] = byte(k)
-	}
+	b := lists.Each(index, func(k int) byte { return byte(k) })
 	return array("row", b)
 }
 
@@ -365,7 +363,7 @@ func repeated(d *tensor.Dense, k, count int) []byte {
 
 // pairTable is the function of two 8-bit inputs: the result for bit patterns a
 // and b is at a<<8|b.
-func pairTable(n *ir.Node) ([]byte, error) {
+func pairTable(n *ir.Node) []byte {
 	const size = 1 << 16
 	a, b := make([]byte, size), make([]byte, size)
 	for i := range size {
@@ -373,11 +371,9 @@ func pairTable(n *ir.Node) ([]byte, error) {
 	}
 	in := make([]*tensor.Dense, 2)
 	for i, v := range [][]byte{a, b} {
-		d := kernel.Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, v))
-		in[i] = d
+		in[i] = kernel.Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, v))
 	}
-	y := kernel.Known(kernel.Probe(n, in, []int{size}))
-	return y.Bytes(), nil
+	return kernel.Known(kernel.Probe(n, in, []int{size})).Bytes()
 }
 
 // tables are a function of one 8-bit value that depends on a constant.

@@ -4,6 +4,8 @@ package npu
 
 import (
 	"fmt"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // flight is what may still be at work.
@@ -59,16 +61,13 @@ func (f *flight) transferred(o *Op, c *Config) error {
 	return nil
 }
 
-func (f *flight) kernel(o *Op) error {
+func (f *flight) kernel(o *Op) (err error) {
+	defer fail.Catch(&err)
 	for _, t := range f.transfers {
-		if err := clash(o, t, "a DMA_WAIT before"); err != nil {
-			return err
-		}
+		fail.Check(clash(o, t, "a DMA_WAIT before"))
 	}
 	if f.last != nil && o.Depend > 0 {
-		if err := o.behind(f.last); err != nil {
-			return err
-		}
+		fail.Check(o.behind(f.last))
 	}
 	f.kernels, f.last = keep(append(f.kernels, o), kernelsInFlight), o
 	return nil

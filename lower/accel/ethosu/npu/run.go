@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	mathbits "math/bits"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // machine executes operations on regions. A dry one moves and checks everything, and computes no result.
@@ -69,26 +71,19 @@ func (s *Stream) run(regions map[int]*Memory, dry bool, see func(o *Op) error) e
 	return s.walk(m)
 }
 
-func (m *machine) step(o *Op) error {
+func (m *machine) step(o *Op) (err error) {
+	defer fail.Catch(&err)
 	if o.Kind == Transfer {
 		return m.transfer(o)
 	}
 	if m.work += o.Work(); m.work > mostWork {
 		return fmt.Errorf("more than %d multiplications so far", int64(mostWork))
 	}
-	if err := m.accesses(o); err != nil {
-		return err
-	}
-	if err := o.over(); err != nil {
-		return err
-	}
-	if err := o.layout(m.cfg).check(o, m.cfg); err != nil {
-		return err
-	}
-	if err := m.kernel(o); err != nil {
-		return err
-	}
-	err := m.compute(o)
+	fail.Check(m.accesses(o))
+	fail.Check(o.over())
+	fail.Check(o.layout(m.cfg).check(o, m.cfg))
+	fail.Check(m.kernel(o))
+	err = m.compute(o)
 	if m.know(o.writes[0], true); o.Function != table && m.cfg.SharesTables() {
 		m.know(m.cfg.lut(o), false)
 	}
@@ -159,23 +154,18 @@ func (m *machine) accesses(o *Op) error {
 	return m.within(o.writes[0], true)
 }
 
-func (m *machine) transfer(o *Op) error {
+func (m *machine) transfer(o *Op) (err error) {
+	defer fail.Catch(&err)
 	from, to := o.From.access("the transfer"), o.To.access("the transfer")
 	o.reads, o.writes = []access{from}, []access{to}
 	r, w := m.regions[o.From.Region], m.regions[o.To.Region]
 	// What is copied need not be known: holes of feature maps are not.
-	if err := m.within(access{from.what, from.region, nil}, false); err != nil {
-		return err
-	}
+	fail.Check(m.within(access{from.what, from.region, nil}, false))
 	if o.From.From+o.From.Bytes > int64(len(r.Data)) {
 		return fmt.Errorf("it reads %s, the region has %d bytes", o.From, len(r.Data))
 	}
-	if err := m.within(to, true); err != nil {
-		return err
-	}
-	if err := m.transferred(o, m.cfg); err != nil {
-		return err
-	}
+	fail.Check(m.within(to, true))
+	fail.Check(m.transferred(o, m.cfg))
 	copy(w.Data[o.To.From:][:o.To.Bytes], r.Data[o.From.From:])
 	copy(w.Known[o.To.From:][:o.To.Bytes], r.Known[o.From.From:])
 	return nil
@@ -258,7 +248,8 @@ func (o *Op) order(c *Config, core int) *order {
 }
 
 // weights decodes the weights, [out][y][x][in], and the scales of an operation's channels.
-func (m *machine) weights(o *Op) ([]int16, []Channel, error) {
+func (m *machine) weights(o *Op) (_ []int16, _ []Channel, err error) {
+	defer fail.Catch(&err)
 	in, win := o.depth(), &o.Window
 	each := win.H * win.W * in
 	if int64(each)*int64(o.OFM.C) > 1<<28 {
@@ -270,10 +261,7 @@ func (m *machine) weights(o *Op) ([]int16, []Channel, error) {
 		n := 0
 		r.visit(func(_, _, _, _ int) { n++ })
 		src := o.Weights[core]
-		got, err := DecodeWeights(m.regions[src.Region].Data[src.From:][:src.Bytes], n)
-		if err != nil {
-			return nil, nil, err
-		}
+		got := fail.Must(DecodeWeights(m.regions[src.Region].Data[src.From:][:src.Bytes], n))
 		if len(got) != n {
 			return nil, nil, fmt.Errorf("the stream has %d weights, blocks of %d channels want %d", len(got),
 				o.Block.C, n)
@@ -290,9 +278,7 @@ func (m *machine) weights(o *Op) ([]int16, []Channel, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := m.scales(o, core, params); err != nil {
-			return nil, nil, err
-		}
+		fail.Check(m.scales(o, core, params))
 	}
 	return w, params, nil
 }

@@ -5,6 +5,8 @@ package npu
 import (
 	"encoding/binary"
 	mathbits "math/bits"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Writer writes a stream: registers that change, and the waits that operations need.
@@ -48,25 +50,20 @@ func (w *Writer) size(r reg, n int) { w.set(r, int64(n-1)) }
 func (w *Writer) command(code, param int) { w.words = append(w.words, uint32(code)|uint32(param)<<16) }
 
 // Add appends an operation, with the waits and the dependency that it needs.
-func (w *Writer) Add(o *Op) error {
+func (w *Writer) Add(o *Op) (err error) {
+	defer fail.Catch(&err)
 	o.Index, o.Cores = w.n, w.cfg.Cores
 	w.n++
 	if o.Kind == Transfer {
 		return w.transfer(o)
 	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	if err := o.layout(w.cfg).check(o, w.cfg); err != nil {
-		return err
-	}
+	fail.Check(o.check())
+	fail.Check(o.layout(w.cfg).check(o, w.cfg))
 	o.touch(w.cfg)
 	for o.Depend = maxDepend; o.Depend > 0 && w.flight.last != nil && o.behind(w.flight.last) != nil; {
 		o.Depend--
 	}
-	if err := w.wait(true, doDMAWait, func(f *flight) error { return f.kernel(o) }); err != nil {
-		return err
-	}
+	fail.Check(w.wait(true, doDMAWait, func(f *flight) error { return f.kernel(o) }))
 	w.common(o)
 	code, param := doConv+int(o.Kind), 0
 	switch o.Kind {

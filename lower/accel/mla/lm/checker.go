@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // The checks of this file and of check_ops.go are those of the driver
@@ -270,9 +271,6 @@ func mul(v ...uint64) uint64 {
 // u are the arguments as unsigned numbers; the checks have seen to it that they
 // are not negative.
 func u(v ...int64) uint64 {
-	p := make([]uint64, len(v))
-	for i, x := range v {
-		p[i] = uint64(x)
-	}
+	p := lists.Each(v, func(x int64) uint64 { return uint64(x) })
 	return mul(p...)
 }
