@@ -140,7 +140,7 @@ func newFirmware(models []Model, o Options) (_ *firmwareView, _ []*Info, err err
 		m.Source, m.SHA256 = comment(m.Source), comment(m.SHA256)
 		e := newEmitter(m.Program, m.Prefix, o, naming, false)
 		x := fail.Must(e.model(m, o, naming))
-		fail.Check(x.seal(m, o))
+		x.seal(m, o)
 		v.Models, infos = append(v.Models, x), append(infos, e.info(x))
 		v.Arena, v.Bytes = max(v.Arena, x.Arena), v.Bytes+x.Weights.Bytes
 		sources, sums, kernels = append(sources, m.Source), append(sums, m.SHA256), append(kernels, x.kernels...)

@@ -135,14 +135,13 @@ func Generate(models []Model, o Options) (_ []File, _ []*Info, err error) {
 	for _, f := range o.Library.Emitted(v.runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
-	files = fail.Must(withProjects(v, files))
+	files = withProjects(v, files)
 	lists.Sort(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, infos, nil
 }
 
 // withProjects adds what build systems want besides, and the terms of all of it.
-func withProjects(v *firmwareView, files []File) (_ []File, err error) {
-	defer fail.Catch(&err)
+func withProjects(v *firmwareView, files []File) []File {
 	for _, p := range projects {
 		if p.more != nil && v.Has(p.name) {
 			files = append(files, p.more(v, files)...)
@@ -155,7 +154,7 @@ func withProjects(v *firmwareView, files []File) (_ []File, err error) {
 			files = append(files, f)
 		}
 	}
-	return files, nil
+	return files
 }
 
 // model is what the templates of a model print.

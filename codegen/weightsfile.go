@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/types"
 )
@@ -203,14 +204,11 @@ func (e *emitter) weightsFile(m Model, scales []scaleView) *boundView {
 }
 
 // seal writes layout and checksum into the weights file of a model, if it has one.
-func (v *modelView) seal(m Model, o Options) error {
+func (v *modelView) seal(m Model, o Options) {
 	if v.Bound == nil {
-		return nil
+		return
 	}
-	digest, err := layout(m, o)
-	if err != nil {
-		return err
-	}
+	digest := fail.Must(layout(m, o))
 	b := v.Bound
 	b.Digest = hex.EncodeToString(digest[:])
 	copy(b.data[16:], digest[:])
@@ -219,7 +217,6 @@ func (v *modelView) seal(m Model, o Options) error {
 		s := lists.Map(row, func(x byte) string { return fmt.Sprintf("0x%02xu", x) })
 		b.Layout = append(b.Layout, strings.Join(s, ", "))
 	}
-	return nil
 }
 
 // layout is the digest of all in the code that the constants of a weights file have

@@ -158,13 +158,13 @@ func expand(fsys fs.FS) (_ map[string][]byte, err error) {
 		return nil, err
 	}
 	kernels := fail.Must(readManifest(fsys))
-	fail.Check(instantiate(tree, kernels))
+	instantiate(tree, kernels)
 	for p, text := range tree {
 		if strings.HasSuffix(p, ".h") {
 			tree[p] = guarded(path.Base(p), text)
 		}
 	}
-	fail.Check(declare(tree, kernels))
+	declare(tree, kernels)
 	head(tree, kernels)
 	for p, text := range tree {
 		tree[p] = ctext.Fold(text) // names that holes make longer
@@ -287,18 +287,15 @@ func takeTemplates(tree map[string][]byte) (set *template.Template, folder map[s
 
 // instantiate replaces bodies by the sources that kernels make of them. Holes
 // are {{.function}}, {{.doc}} and what the column "with" holds.
-func instantiate(tree map[string][]byte, kernels []Kernel) error {
-	bodies, folder, err := takeTemplates(tree)
-	if err != nil {
-		return err
-	}
+func instantiate(tree map[string][]byte, kernels []Kernel) {
+	bodies, folder := fail.Must2(takeTemplates(tree))
 	for name, dir := range folder {
 		if !strings.HasSuffix(name, headExt) {
 			continue
 		}
 		var b bytes.Buffer
 		if err := bodies.ExecuteTemplate(&b, name, nil); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			fail.Errorf("%s: %w", name, err)
 		}
 		tree[path.Join(dir, strings.TrimSuffix(name, ".tmpl"))] = b.Bytes()
 	}
@@ -308,21 +305,20 @@ func instantiate(tree map[string][]byte, kernels []Kernel) error {
 		}
 		t := bodies.Lookup(k.Body + bodyExt)
 		if t == nil {
-			return fmt.Errorf("%s: %s: there is no body %s%s", manifest, k.Function, k.Body, bodyExt)
+			fail.Errorf("%s: %s: there is no body %s%s", manifest, k.Function, k.Body, bodyExt)
 		}
 		hold := maps.Clone(k.With)
 		hold["function"], hold["doc"] = k.Function, k.Doc
 		var b bytes.Buffer
 		if err := t.Execute(&b, hold); err != nil {
-			return fmt.Errorf("%s: %s: %w", manifest, k.Function, err)
+			fail.Errorf("%s: %s: %w", manifest, k.Function, err)
 		}
 		p := path.Join(folder[k.Body+bodyExt], k.Function+".c")
 		if tree[p] != nil {
-			return fmt.Errorf("%s: %s has a body and a source of its own", manifest, k.Function)
+			fail.Errorf("%s: %s has a body and a source of its own", manifest, k.Function)
 		}
 		tree[p] = withHead(b.Bytes(), k.Function)
 	}
-	return nil
 }
 
 // withHead is a source with the head of its function in lines that are not too long.
@@ -352,7 +348,7 @@ func kernelsGroup(line []byte) string {
 
 // declare replaces the lines KERNELS(group) of headers by the prototypes of the
 // group's kernels, which are read from their definitions.
-func declare(tree map[string][]byte, kernels []Kernel) error {
+func declare(tree map[string][]byte, kernels []Kernel) {
 	files := sourceOf(tree)
 	groups := map[string][]Kernel{}
 	for _, k := range kernels {
@@ -370,13 +366,10 @@ func declare(tree map[string][]byte, kernels []Kernel) error {
 				continue
 			}
 			if len(groups[group]) == 0 {
-				return fmt.Errorf("%s: no kernel is of the group %s", p, group)
+				fail.Errorf("%s: no kernel is of the group %s", p, group)
 			}
 			for _, k := range groups[group] {
-				proto, err := prototype(tree, files[k.Function], k.Function)
-				if err != nil {
-					return err
-				}
+				proto := fail.Must(prototype(tree, files[k.Function], k.Function))
 				b.WriteString(declaration(proto, k.Doc))
 			}
 			delete(groups, group)
@@ -384,9 +377,8 @@ func declare(tree map[string][]byte, kernels []Kernel) error {
 		tree[p] = b.Bytes()
 	}
 	for group := range groups {
-		return fmt.Errorf("%s: no header has a line KERNELS(%s)", manifest, group)
+		fail.Errorf("%s: no header has a line KERNELS(%s)", manifest, group)
 	}
-	return nil
 }
 
 // attributes are macros of definitions that prototypes leave out.

@@ -134,7 +134,7 @@ func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions)
 
 func (b *builder) build(ctx context.Context, im *Image) (err error) {
 	defer fail.Catch(&err)
-	fail.Check(b.collect())
+	b.collect()
 	objects := fail.Must(b.compile(ctx, false))
 	im.ELF = filepath.Join(b.tmp, "program.elf")
 	im.Sizes = fail.Must(b.link(ctx, objects, im.ELF))
@@ -150,8 +150,7 @@ func (b *builder) build(ctx context.Context, im *Image) (err error) {
 }
 
 // collect finds the sources and the folders that hold headers.
-func (b *builder) collect() (err error) {
-	defer fail.Catch(&err)
+func (b *builder) collect() {
 	dirs := map[string]bool{}
 	harness := false
 	// In an Arduino library, src/ has a file for every source that includes it.
@@ -213,7 +212,7 @@ func (b *builder) collect() (err error) {
 		return ModelCode
 	}))
 	if !harness {
-		return fmt.Errorf("%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
+		fail.Errorf("%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
 	}
 	for d := range dirs {
 		b.include = append(b.include, d)
@@ -222,7 +221,6 @@ func (b *builder) collect() (err error) {
 	if b.opt.CMSISInclude != "" {
 		b.include = slices.Insert(b.include, 0, b.opt.CMSISInclude)
 	}
-	return nil
 }
 
 func (b *builder) optFlags() []string {
@@ -333,7 +331,7 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (_ Siz
 			args = append(args, "-fsanitize=address,undefined,float-cast-overflow")
 		}
 	} else {
-		size := fail.Must(objectSizes(objects, b.opt.CMSISLib))
+		size := objectSizes(objects, b.opt.CMSISLib)
 		size["vectors"] = 1024
 		size["stack"] = uint64(b.spec.Stack) + handlerStack + 64
 		script := filepath.Join(b.tmp, "link.ld")

@@ -74,7 +74,7 @@ func encodeCases(cases []encoded, dumps [][]Dump) ([]byte, error) {
 				size[m] += uint64(len(in)) + 4
 			}
 		}
-		fail.Check(first[m].sameInputs(&cases[i].Case, i))
+		first[m].sameInputs(&cases[i].Case, i)
 		if total += size[m] + fillBytes*uint64(len(cases[i].Fills)); total > maxCases {
 			return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), size[m],
 				maxCases)
@@ -129,16 +129,15 @@ func (c *encoded) flags() int {
 }
 
 // sameInputs refuses a case whose inputs are not as large as those of the first.
-func (c *Case) sameInputs(d *Case, i int) error {
+func (c *Case) sameInputs(d *Case, i int) {
 	if len(c.Inputs) != len(d.Inputs) {
-		return fmt.Errorf("case %d has %d inputs, case 0 has %d", i, len(d.Inputs), len(c.Inputs))
+		fail.Errorf("case %d has %d inputs, case 0 has %d", i, len(d.Inputs), len(c.Inputs))
 	}
 	for j, in := range d.Inputs {
 		if len(in) != len(c.Inputs[j]) {
-			return fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(c.Inputs[j]))
+			fail.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(c.Inputs[j]))
 		}
 	}
-	return nil
 }
 
 // sortDumps orders dumps as the harness meets them and gives, for every

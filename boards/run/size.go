@@ -284,8 +284,7 @@ func has(section, kind string) bool { return section == kind || strings.HasPrefi
 // objectSizes adds up objects before linking, by kind of content: an upper
 // bound, because the linker drops what nobody calls. The C library gets a
 // share that no libm or libgcc function set exceeds.
-func objectSizes(objects []string, lib string) (_ map[string]uint64, err error) {
-	defer fail.Catch(&err)
+func objectSizes(objects []string, lib string) map[string]uint64 {
 	const libc = 64 << 10
 	size := map[string]uint64{"data": 2 << 10}
 	for _, o := range objects {
@@ -319,7 +318,7 @@ func objectSizes(objects []string, lib string) (_ map[string]uint64, err error) 
 		size["code"] += min(uint64(st.Size()), 256<<10) // the linker takes some of it
 	}
 	size["code"] += libc
-	return size, nil
+	return size
 }
 
 // StackBound is the most stack that functions of a program can take, whatever

@@ -20,14 +20,14 @@ import (
 
 func (c *cli) compile(args []string) (err error) {
 	defer fail.Catch(&err)
-	list := fail.Must(c.models(args))
+	list := c.models(args)
 	if c.cfg.StopAfter != "" {
 		if len(list) > 1 {
 			return c.model(args)
 		}
 		return c.stopAfter()
 	}
-	f := fail.Must(c.made(list))
+	f := c.made(list)
 	gate := f.Gates()
 	if gate != nil && !isGate(gate) {
 		return gate
@@ -73,8 +73,8 @@ func (c *cli) stopAfter() error {
 
 func (c *cli) verify(args []string) (err error) {
 	defer fail.Catch(&err)
-	list := fail.Must(c.models(args))
-	f := fail.Must(c.made(list))
+	list := c.models(args)
+	f := c.made(list)
 	vs := fail.Must(f.Verify(c.ctx))
 	c.remarks(f) // what sizes of the build say
 	gate := f.Gates()
@@ -114,7 +114,7 @@ func (c *cli) showVerdict(v *report.FirmwareVerdict) error {
 
 func (c *cli) explain(args []string) (err error) {
 	defer fail.Catch(&err)
-	list := fail.Must(c.models(args))
+	list := c.models(args)
 	f, err := driver.Compile(list...)
 	if err != nil {
 		if len(list) > 1 {
@@ -195,7 +195,7 @@ func (c *cli) profile(args []string) (err error) {
 	for _, a := range args {
 		fail.Must(os.Stat(a))
 	}
-	list := fail.Must(c.models(args))
+	list := c.models(args)
 	if c.frontier {
 		return c.ramFrontier(list[0])
 	}

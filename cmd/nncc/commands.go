@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
 )
@@ -144,17 +145,14 @@ func (c *cli) write(f *driver.Firmware, dir string) error {
 }
 
 // made compiles models and says what there is to say.
-func (c *cli) made(list []*driver.Config) (*driver.Firmware, error) {
-	f, err := driver.Compile(list...)
-	if err != nil {
-		return nil, err
-	}
+func (c *cli) made(list []*driver.Config) *driver.Firmware {
+	f := fail.Must(driver.Compile(list...))
 	c.progress.done()
 	for _, x := range list {
 		fmt.Fprint(c.err, x.StageTimes())
 	}
 	c.remarks(f)
-	return f, nil
+	return f
 }
 
 // report is what report.json has.

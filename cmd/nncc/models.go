@@ -228,7 +228,7 @@ func (c *cli) parseModels(verb string, a *modelArgs) (err error) {
 		}
 		d.cfg.Model = m
 		fail.Check(written(m))
-		fail.Check(d.ownFit(verb, a.own[k]))
+		d.ownFit(verb, a.own[k])
 		c.each = append(c.each, &d.cfg)
 	}
 	return nil
@@ -236,14 +236,11 @@ func (c *cli) parseModels(verb string, a *modelArgs) (err error) {
 
 // ownFit refuses flags of one model that mean nothing beside its others; those of all
 // models are looked at once, by flagsFit.
-func (c *cli) ownFit(verb string, own []string) error {
+func (c *cli) ownFit(verb string, own []string) {
 	for _, s := range own {
 		name, _, _ := strings.Cut(strings.TrimPrefix(s, "--"), "=")
-		if err := c.flagFits(verb, name); err != nil {
-			return err
-		}
+		fail.Check(c.flagFits(verb, name))
 	}
-	return nil
 }
 
 func (c *cli) told(verb string) {
@@ -255,18 +252,16 @@ func (c *cli) told(verb string) {
 }
 
 // models are the configurations of the models of the command, one for each.
-func (c *cli) models(args []string) ([]*driver.Config, error) {
+func (c *cli) models(args []string) []*driver.Config {
 	if len(c.each) == 0 {
-		if err := c.model(args); err != nil {
-			return nil, err
-		}
-		return []*driver.Config{&c.cfg}, nil
+		fail.Check(c.model(args))
+		return []*driver.Config{&c.cfg}
 	}
 	c.showProgress()
 	for _, d := range c.each {
 		d.Note = c.cfg.Note
 	}
-	return c.each, nil
+	return c.each
 }
 
 func (c *cli) inputFiles() []string {

@@ -232,7 +232,7 @@ func zoo(dir, doc string, boards []string) (err error) {
 		r := row{Network: strings.TrimSuffix(filepath.Base(p), ".onnx")}
 		for i, b := range boards {
 			fmt.Fprintf(os.Stderr, "nnccbench: %s on %s\n", r.Network, b)
-			f := fail.Must(t.figures(p, b, &t.Cores[i]))
+			f := t.figures(p, b, &t.Cores[i])
 			r.On = append(r.On, *f)
 		}
 		t.Rows = append(t.Rows, r)
@@ -242,8 +242,7 @@ func zoo(dir, doc string, boards []string) (err error) {
 }
 
 // figures measures a network on a board; the error of the cycles goes to the core.
-func (t *table) figures(path, board string, c *core) (_ *figures, err error) {
-	defer fail.Catch(&err)
+func (t *table) figures(path, board string, c *core) *figures {
 	v := fail.Must(measure(model{path: path}, board, option.AllKernels, "", "", profiled))
 	c.Error = max(c.Error, v.CyclesError)
 	f := &figures{Instructions: float64(v.Instructions) / 1e6, Cycles: float64(v.Cycles) / 1e6,
@@ -253,7 +252,7 @@ func (t *table) figures(path, board string, c *core) (_ *figures, err error) {
 		peer := fail.Must(measure(model{path: path}, board, option.CMSISNN, include, lib, verified))
 		f.Ratio = float64(v.Instructions) / float64(peer.Instructions)
 	}
-	return f, nil
+	return f
 }
 
 var (

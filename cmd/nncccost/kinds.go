@@ -387,7 +387,7 @@ func writeModel(path string, ks []kind, n int) (_ map[string]bool, err error) {
 	defer fail.Catch(&err)
 	g, names := ir.New("layers"), map[string]bool{}
 	for i := range ks {
-		fail.Check(ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names))
+		ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names)
 	}
 	m := fail.Must(onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"}))
 	b := fail.Must(onnx.Marshal(m))
@@ -395,7 +395,7 @@ func writeModel(path string, ks []kind, n int) (_ map[string]bool, err error) {
 }
 
 // layers adds n layers of the kind: the first ones are the same however many there are.
-func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) error {
+func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) {
 	r := rand.New(rand.NewPCG(uint64(len(k.name)), 77))
 	for i := 0; i < n; {
 		s := k.draw(r)
@@ -403,10 +403,7 @@ func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) 
 			continue
 		}
 		name := fmt.Sprint(prefix, i)
-		node, err := k.add(g, name, s, uint64(i)*7+3)
-		if err != nil {
-			return err
-		}
+		node := fail.Must(k.add(g, name, s, uint64(i)*7+3))
 		node.Origin = []string{name}
 		out := node.Out[0]
 		if u := out.Uses(); len(u) > 0 {
@@ -416,7 +413,6 @@ func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) 
 		names[name] = true
 		i++
 	}
-	return nil
 }
 
 // addPad adds channels behind those of a map.

@@ -151,7 +151,7 @@ func (f *Folder) commit() (err error) {
 	sweep(f.base)
 	// Another process may have been here since NewFolder.
 	old, edited := fail.Must2(written(f.dir, f.manifest))
-	fail.Check(f.yield(edited))
+	f.yield(edited)
 	st, err := os.Lstat(f.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -174,7 +174,7 @@ func (f *Folder) commit() (err error) {
 }
 
 // yield leaves their places to files that the user edited: what would replace one gets another name.
-func (f *Folder) yield(edited map[string]bool) error {
+func (f *Folder) yield(edited map[string]bool) {
 	for p := range edited {
 		f.kept = append(f.kept, filepath.ToSlash(p))
 		i := slices.Index(f.files, filepath.ToSlash(p))
@@ -182,12 +182,9 @@ func (f *Folder) yield(edited map[string]bool) error {
 			continue // it is not written any more
 		}
 		f.files[i] += Fresh
-		if err := os.Rename(filepath.Join(f.new(), p), filepath.Join(f.new(), p+Fresh)); err != nil {
-			return err
-		}
+		fail.Check(os.Rename(filepath.Join(f.new(), p), filepath.Join(f.new(), p+Fresh)))
 	}
 	slices.Sort(f.kept)
-	return nil
 }
 
 func (f *Folder) was() string { return filepath.Join(f.stage, "old") }

@@ -35,11 +35,10 @@ type header struct {
 
 func (h *header) dataBytes() int { return h.count * dtypes[h.dtype].size }
 
-func readHeader(r io.Reader) (_ *header, err error) {
-	defer fail.Catch(&err)
+func readHeader(r io.Reader) *header {
 	pre := fail.Must(next(r, 8, "magic"))
 	if string(pre[:6]) != magic {
-		return nil, fmt.Errorf("npz: not a .npy file: it starts with % x, want %q", pre[:6], magic)
+		fail.Errorf("npz: not a .npy file: it starts with % x, want %q", pre[:6], magic)
 	}
 	size := 4 // of the length
 	switch pre[6] {
@@ -47,21 +46,21 @@ func readHeader(r io.Reader) (_ *header, err error) {
 		size = 2
 	case 2, 3:
 	default:
-		return nil, fmt.Errorf("npz: .npy format version %d.%d, versions 1 to 3 are known", pre[6], pre[7])
+		fail.Errorf("npz: .npy format version %d.%d, versions 1 to 3 are known", pre[6], pre[7])
 	}
 	var length [4]byte
 	copy(length[:], fail.Must(next(r, size, "header")))
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxHeader {
-		return nil, fmt.Errorf("npz: .npy header of %d bytes, at most %d is accepted", n, maxHeader)
+		fail.Errorf("npz: .npy header of %d bytes, at most %d is accepted", n, maxHeader)
 	}
 	text := fail.Must(next(r, int(n), "header"))
 	if !utf8.Valid(text) {
-		return nil, errors.New("npz: .npy header is not text")
+		fail.Check(errors.New("npz: .npy header is not text"))
 	}
-	h := fail.Must(parseHeader(string(text)))
+	h := parseHeader(string(text))
 	h.bytes = 8 + size + int(n)
-	return h, nil
+	return h
 }
 
 // next reads n bytes of a part of the header.
@@ -81,8 +80,7 @@ func short(err error, what string) error {
 
 // parseHeader understands the Python dictionary literal that NumPy writes: the
 // keys descr, fortran_order and shape, each once, in any order.
-func parseHeader(s string) (_ *header, err error) {
-	defer fail.Catch(&err)
+func parseHeader(s string) *header {
 	p := &literal{s: s}
 	h := &header{}
 	seen := map[string]bool{}
@@ -90,7 +88,7 @@ func parseHeader(s string) (_ *header, err error) {
 	for !p.accept('}') {
 		key := p.str()
 		if seen[key] {
-			return nil, fmt.Errorf("npz: .npy header has the key %q twice", key)
+			fail.Errorf("npz: .npy header has the key %q twice", key)
 		}
 		seen[key] = true
 		p.expect(':')
@@ -101,18 +99,18 @@ func parseHeader(s string) (_ *header, err error) {
 		}
 	}
 	if p.space(); p.i < len(p.s) {
-		return nil, fmt.Errorf("npz: text after the .npy header's dictionary: %.20q", p.s[p.i:])
+		fail.Errorf("npz: text after the .npy header's dictionary: %.20q", p.s[p.i:])
 	}
 	for _, k := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[k] {
-			return nil, fmt.Errorf("npz: .npy header lacks %q", k)
+			fail.Errorf("npz: .npy header lacks %q", k)
 		}
 	}
 	h.count = fail.Must(elements(h.shape))
 	if _, err := elements([]int{h.count, dtypes[h.dtype].size}); err != nil {
-		return nil, fmt.Errorf("npz: shape %v of %s overflows the size of memory", h.shape, h.dtype)
+		fail.Errorf("npz: shape %v of %s overflows the size of memory", h.shape, h.dtype)
 	}
-	return h, nil
+	return h
 }
 
 // entry reads the value of a key.

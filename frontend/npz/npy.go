@@ -61,7 +61,7 @@ func ReadNpyFile(path string, lim Limits) (*Array, error) {
 // all data at once (onDisk); else memory grows with what arrives.
 func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (_ *Array, err error) {
 	defer fail.Catch(&err)
-	h := fail.Must(readHeader(r))
+	h := readHeader(r)
 	if int64(h.dataBytes()) > lim.Bytes {
 		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.shape, h.dtype, h.dataBytes(),
 			lim.Bytes)

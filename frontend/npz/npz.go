@@ -53,7 +53,7 @@ func ReadNpz(r io.ReaderAt, size int64, lim Limits, want func(name string) bool)
 			return nil, fmt.Errorf("npz: the entries up to %.64q claim more packed bytes than the %d of the file", name,
 				size)
 		}
-		fail.Check(packing(f, name))
+		packing(f, name)
 		names[name], packed = true, packed+f.CompressedSize64
 	}
 	var out []Entry
@@ -76,21 +76,20 @@ func ReadNpz(r io.ReaderAt, size int64, lim Limits, want func(name string) bool)
 }
 
 // packing refuses entries whose sizes their compression method cannot have.
-func packing(f *zip.File, name string) error {
+func packing(f *zip.File, name string) {
 	c, u := f.CompressedSize64, f.UncompressedSize64
 	switch {
 	case f.Flags&1 != 0:
-		return fmt.Errorf("npz: the array %.64q is encrypted", name)
+		fail.Errorf("npz: the array %.64q is encrypted", name)
 	case f.Method == zip.Store && u != c:
-		return fmt.Errorf("npz: the stored array %.64q claims %d bytes and %d packed bytes", name, u, c)
+		fail.Errorf("npz: the stored array %.64q claims %d bytes and %d packed bytes", name, u, c)
 	case f.Method == zip.Deflate && u > maxRatio*c+64:
-		return fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name,
+		fail.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name,
 			c, u)
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name,
+		fail.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name,
 			f.Method)
 	}
-	return nil
 }
 
 func readEntry(f *zip.File, lim Limits) (*Array, error) {

@@ -105,13 +105,13 @@ func (a *assigner) apply(p *plan) (err error) {
 			if o.any || v == nil || v.Const != nil || v.Type.SameMemory(o.order) {
 				continue
 			}
-			w := fail.Must(a.converted(n, v, o.order))
+			w := a.converted(n, v, o.order)
 			a.g.SetInput(n, i, w)
 		}
 	}
 	for i, v := range a.g.Out {
 		if o := p.outNeed(v); !v.Type.SameMemory(o) {
-			w := fail.Must(a.converted(nil, v, o))
+			w := a.converted(nil, v, o)
 			a.g.SetOutput(i, w)
 		}
 	}
@@ -119,21 +119,18 @@ func (a *assigner) apply(p *plan) (err error) {
 }
 
 // converted is v in another order, by a Relayout node before at.
-func (a *assigner) converted(at *ir.Node, v *ir.Value, order []int) (*ir.Value, error) {
+func (a *assigner) converted(at *ir.Node, v *ir.Value, order []int) *ir.Value {
 	for _, w := range a.copies[v] {
 		if w.Type.SameMemory(order) {
-			return w, nil
+			return w
 		}
 	}
-	n, err := a.g.InsertBefore(at, op.Relayout, v.Name+".relayout", nil, 1, v)
-	if err != nil {
-		return nil, err
-	}
+	n := fail.Must(a.g.InsertBefore(at, op.Relayout, v.Name+".relayout", nil, 1, v))
 	if v.Def != nil {
 		n.Origin = v.Def.Origin
 	}
 	w := n.Out[0]
 	w.Type = v.Type.WithOrder(order)
 	a.copies[v] = append(a.copies[v], w)
-	return w, nil
+	return w
 }

@@ -69,7 +69,7 @@ func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 	out := first.g
 	r.fit = t.folds[0].fit
 	if t.refits(best.opt, n) {
-		out, r = fail.Must2(t.refit(best.opt, opt.Samples, r))
+		out, r = t.refit(best.opt, opt.Samples, r)
 	}
 	r.Samples, r.Tried, r.SQNR, r.InSample = n, t.tried, best.worst, false
 	for _, f := range t.folds {
@@ -112,14 +112,13 @@ func (t *trials) refits(o Options, n int) bool {
 }
 
 // refit makes the program from all samples; its figures stay those of held, which did not see some.
-func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report, err error) {
-	defer fail.Catch(&err)
+func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report) {
 	o.Samples, o.seen = all, t.whole
 	c, before := fail.Must2(insert(t.g.Clone(), o))
 	r := fail.Must(c.report(before))
 	r.figures(held)
 	r.Refitted, r.fit = true, all
-	return c.g, r, nil
+	return c.g, r
 }
 
 // judge adds what is odd about the samples; figures of data without any content

@@ -275,13 +275,13 @@ func (c *calibrator) fixedActivations(f *FixedPoint) (err error) {
 	}
 	for _, n := range list {
 		s := c.obs.stats[n.Out[0]]
-		fail.Check(c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi))))
+		c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi)))
 	}
 	return nil
 }
 
 // fixedActivation quantises the output of n.
-func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
+func (c *calibrator) fixedActivation(n *ir.Node, k format) {
 	v := n.Out[0]
 	readers := slices.Clone(v.Uses())
 	isOut := c.g.IsOutput(v)
@@ -320,17 +320,14 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
 		}
 	}
 	if err != nil {
-		return err
+		fail.Check(err)
+		return
 	}
-	d, err := linearPair(c.g, at, x, v.Type.WithQuant(k.dtype, k.quant()))
-	if err != nil {
-		return err
-	}
+	d := fail.Must(linearPair(c.g, at, x, v.Type.WithQuant(k.dtype, k.quant())))
 	for _, u := range readers {
 		c.g.SetInput(u.Node, u.Index, d)
 	}
 	if isOut {
 		c.g.ReplaceOutput(v, d)
 	}
-	return nil
 }

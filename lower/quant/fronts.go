@@ -68,8 +68,7 @@ func (o *Options) floatFronts(g *ir.Graph) map[int]bool {
 }
 
 // scaleFronts puts a ChannelAffine behind what stays float, as behind inputs.
-func scaleFronts(g *ir.Graph, opt *Options) (err error) {
-	defer fail.Catch(&err)
+func scaleFronts(g *ir.Graph, opt *Options) {
 	r := emptyRegion(g, opt)
 	for _, f := range r.fronts() {
 		if v := f.layer.In[0]; v.Def != nil && v.Def.Op != op.ChannelAffine && r.trails[v] == nil {
@@ -77,9 +76,9 @@ func scaleFronts(g *ir.Graph, opt *Options) (err error) {
 		}
 	}
 	if len(r.sources) == 0 {
-		return nil
+		return
 	}
-	return r.scale(fail.Must(r.ranges()))
+	fail.Check(r.scale(fail.Must(r.ranges())))
 }
 
 // keptOf are the nodes that compute with each channel of inputs alone, by number.

@@ -14,7 +14,7 @@ import (
 
 // integerOffsets changes the offset of every ChannelAffine to a whole number of steps, so that zero
 // points are integers: of its result, or of an output. Biases make up for the difference.
-func (c *calibrator) integerOffsets() error {
+func (c *calibrator) integerOffsets() {
 	for _, n := range c.affines() {
 		behind := c.g.IsOutput(n.Out[0])
 		v := n.Out[0]
@@ -43,11 +43,8 @@ func (c *calibrator) integerOffsets() error {
 		if behind {
 			correct = c.offOutputs
 		}
-		if err := correct(n, delta); err != nil {
-			return err
-		}
+		fail.Check(correct(n, delta))
 	}
-	return nil
 }
 
 func (c *calibrator) affines() []*ir.Node {
@@ -126,25 +123,24 @@ func borderAffine(t ir.Type, mul, add *ir.Node, behind bool) *ir.Quant {
 
 // takeIn makes the Mul and Add of an input part of its quantisation, where what they give is
 // quantised alike everywhere and zero points are integers.
-func (c *converter) takeIn(v *ir.Value) (err error) {
-	defer fail.Catch(&err)
+func (c *converter) takeIn(v *ir.Value) {
 	m := c.g.SoleUse(v)
 	if m == nil || constantStep(m.Out[0], op.Mul) == nil {
-		return nil
+		return
 	}
 	a := c.g.SoleUse(m.Out[0])
 	if a == nil || constantStep(a.Out[0], op.Add) == nil {
-		return nil
+		return
 	}
 	y := a.Out[0]
-	fail.Check(c.hoistQuant(y))
+	c.hoistQuant(y)
 	t, ok := c.soleQuant(y)
 	if !ok {
-		return nil
+		return
 	}
 	q := borderAffine(t, m, a, false)
 	if q == nil {
-		return nil
+		return
 	}
 	v.Type = v.Type.WithQuant(t.DType, q)
 	b := fail.Must(c.g.InsertBefore(m, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(t.DType.ONNXCode())}, 1, v))
@@ -155,7 +151,6 @@ func (c *converter) takeIn(v *ir.Value) (err error) {
 	}
 	c.g.Remove(a)
 	c.g.Remove(m)
-	return nil
 }
 
 // throughAffine is the quantisation of x of which scale*x + offset has the type t: for each index

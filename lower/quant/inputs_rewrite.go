@@ -85,15 +85,14 @@ func positive(n int) bool { return n > 0 }
 
 // rewrite puts a ChannelAffine behind every source of a component, and lets the weights of readers
 // take up what they can.
-func (r *region) rewrite(p *component) (err error) {
-	defer fail.Catch(&err)
+func (r *region) rewrite(p *component) {
 	now := map[*ir.Value]*ir.Value{}
 	for _, s := range p.sources {
 		v := fail.Must(r.affine(s))
 		now[s.v] = v
 	}
 	for _, n := range r.nodes {
-		fail.Check(r.again(n, now))
+		r.again(n, now)
 	}
 	for _, c := range p.cuts {
 		v := now[c.v]
@@ -101,7 +100,7 @@ func (r *region) rewrite(p *component) (err error) {
 		if w := r.weights(c); w != nil {
 			factors, rests = r.takeUp(w, factors, rests)
 		}
-		v = fail.Must(r.restored(v, factors, rests))
+		v = r.restored(v, factors, rests)
 		if c.n == nil {
 			r.g.ReplaceOutput(c.v, v)
 			continue
@@ -109,7 +108,6 @@ func (r *region) rewrite(p *component) (err error) {
 		r.g.SetInput(c.n, c.i, v)
 	}
 	r.g.RemoveDead()
-	return nil
 }
 
 // affine is the ChannelAffine behind a source.
@@ -141,7 +139,7 @@ func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) (*ir.V
 }
 
 // again makes what a region's node gives of the new values: what multiplied and added is gone.
-func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
+func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) {
 	in, at := slices.Clone(n.In), -1
 	mul, kept := r.kepts[n]
 	for i, v := range in {
@@ -151,17 +149,14 @@ func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
 	}
 	switch {
 	case at < 0:
-		return nil
+		return
 	case n.Op.Quant != ir.QMove && !kept:
 		now[n.Out[0]] = in[at]
-		return nil
+		return
 	case kept && biased(n):
 		in = in[:2]
 	}
-	m, err := r.g.InsertBefore(n, n.Op, n.Name, n.Attrs, len(n.Out), in...)
-	if err != nil {
-		return err
-	}
+	m := fail.Must(r.g.InsertBefore(n, n.Op, n.Name, n.Attrs, len(n.Out), in...))
 	m.Origin, m.Series = n.Origin, n.Series
 	if mul != nil {
 		r.rescale(&piece{layer: m, dim: len(mul)}, mul, nil)
@@ -169,7 +164,6 @@ func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) error {
 	for i, v := range m.Out {
 		now[n.Out[i]] = v
 	}
-	return nil
 }
 
 // becomes says what elements were, of what they are now: so many times that, plus a rest.
@@ -238,7 +232,7 @@ func (r *region) multiply(w *inputWeights, div, sub []float64) {
 }
 
 // restored multiplies elements of v by factors and adds rests.
-func (r *region) restored(v *ir.Value, factors, rests []float64) (*ir.Value, error) {
+func (r *region) restored(v *ir.Value, factors, rests []float64) *ir.Value {
 	for _, step := range []struct {
 		op      *ir.OpDef
 		by      []float64
@@ -249,13 +243,10 @@ func (r *region) restored(v *ir.Value, factors, rests []float64) (*ir.Value, err
 		}
 		by := narrowest(tensor.FromFloats(tensor.F32, v.Type.Shape, step.by))
 		name := v.Name + ".unit"
-		n, err := r.g.InsertBefore(r.g.Next(v.Def), step.op, name, nil, 1, v, r.g.AddConst(name, by))
-		if err != nil {
-			return nil, err
-		}
+		n := fail.Must(r.g.InsertBefore(r.g.Next(v.Def), step.op, name, nil, 1, v, r.g.AddConst(name, by)))
 		n.Origin, v = v.Def.Origin, n.Out[0]
 	}
-	return v, nil
+	return v
 }
 
 // narrowest has one element of every dimension along which a tensor does not change.

@@ -153,10 +153,10 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		return c, before, cmp.Or(err, c.spellAffines())
 	}
 	c.choose()
-	fail.Check(c.integerOffsets())
+	c.integerOffsets()
 	c.recurrentStates()
-	fail.Check(c.insert())
-	fail.Check(c.insertStates())
+	c.insert()
+	c.insertStates()
 	if opt.BiasCorrection || opt.Rounding == option.Adaptive {
 		fail.Check(c.refine(before))
 		g.RemoveDead() // what was replaced
@@ -264,7 +264,7 @@ func (c *calibrator) observe() (err error) {
 	if c.takeSeen() {
 		return nil
 	}
-	s := fail.Must(c.survey())
+	s := c.survey()
 	in := func(int) bool { return true }
 	if c.opt.seen != nil {
 		in = c.opt.seen.in
@@ -276,14 +276,13 @@ func (c *calibrator) observe() (err error) {
 		r.rows = s.rowsOf(n, in)
 	}
 	c.narrow()
-	fail.Check(c.sharpen())
+	c.sharpen()
 	c.keepSeen()
 	return nil
 }
 
 // survey is that of all samples, or of those of the options.
-func (c *calibrator) survey() (_ *survey, err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) survey() *survey {
 	if s := c.opt.seen; s != nil {
 		if s.all.survey == nil {
 			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
@@ -298,7 +297,7 @@ func (c *calibrator) survey() (_ *survey, err error) {
 			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
 			s.all.survey.looks = nil
 		}
-		return s.all.survey, nil
+		return s.all.survey
 	}
 	for {
 		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax,
@@ -309,7 +308,7 @@ func (c *calibrator) survey() (_ *survey, err error) {
 		s, err := newSurvey(c.g, c.obs, o)
 		if err == nil {
 			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
-			return s, nil
+			return s
 		}
 		fail.Check(c.dropSynthetic(err))
 	}
@@ -317,7 +316,7 @@ func (c *calibrator) survey() (_ *survey, err error) {
 
 // sharpen counts anew what is left few bins by the limits of its readers: masked
 // elements lie far out.
-func (c *calibrator) sharpen() error {
+func (c *calibrator) sharpen() {
 	within := map[*ir.Value]*stats{}
 	for v, s := range c.obs.stats {
 		if len(s.hist.n) > 0 && s.hi > s.lo && math.Ldexp(s.hi-s.lo, -s.hist.exp) < float64(len(s.hist.n))/2 {
@@ -325,18 +324,14 @@ func (c *calibrator) sharpen() error {
 		}
 	}
 	if len(within) == 0 {
-		return nil
+		return
 	}
-	s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
-		memory: c.opt.memory})
-	if err != nil {
-		return err
-	}
+	s := fail.Must(newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
+		memory: c.opt.memory}))
 	for v := range within {
 		x := s.of(v, func(int) bool { return true })
 		c.obs.stats[v].hist, c.obs.stats[v].zeros = x.hist, x.zeros
 	}
-	return nil
 }
 
 // dropSynthetic takes a synthetic sample away that the network makes no number
@@ -476,17 +471,16 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine 
 }
 
 // insert adds the Q/DQ pairs of activations, weights and biases.
-func (c *calibrator) insert() (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) insert() {
 	for _, n := range slices.Clone(c.g.Nodes) {
 		if r, ok := c.rules[n]; ok {
-			fail.Check(c.constants(n, r))
+			c.constants(n, r)
 		}
 	}
 	for _, v := range c.values {
-		fail.Check(c.pair(v))
+		c.pair(v)
 	}
-	return c.spellAffines()
+	fail.Check(c.spellAffines())
 }
 
 // reads is the rule of the quantised node that reads a value here.
@@ -498,8 +492,7 @@ func (c *calibrator) reads(u ir.Use) (rule, bool) {
 // pair quantises one run-time value. Where a quantised node or the caller makes
 // it, every reader gets the quantised value, so that the integers need not
 // exist in float; of other values only quantised nodes do.
-func (c *calibrator) pair(v *ir.Value) (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) pair(v *ir.Value) {
 	at := c.after(v)
 	t := v.Type.WithQuant(c.dataType(v), c.params[v].quant())
 	edges := map[*ir.Node]ir.Type{} // before anything is inserted
@@ -526,7 +519,6 @@ func (c *calibrator) pair(v *ir.Value) (err error) {
 	if quantised {
 		c.g.ReplaceOutput(v, d)
 	}
-	return nil
 }
 
 // after is the node in front of which something that reads v can stand.

@@ -25,12 +25,11 @@ type weightKey struct {
 const maxAcc = 1 << 30
 
 // constants quantises the parameters of n and its constant operands.
-func (c *calibrator) constants(n *ir.Node, r rule) (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) constants(n *ir.Node, r rule) {
 	if r.weight >= 0 {
 		w := n.In[r.weight]
 		q := c.weightQuant(n, r)
-		d := fail.Must(c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q)))
+		d := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q))
 		c.g.SetInput(n, r.weight, d)
 		if r.bias >= 0 {
 			fail.Check(c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q))
@@ -38,7 +37,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) (err error) {
 	}
 	for _, i := range r.params {
 		v := n.In[i]
-		d := fail.Must(c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n)))))
+		d := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))))
 		c.g.SetInput(n, i, d)
 	}
 	for _, i := range r.in {
@@ -50,10 +49,9 @@ func (c *calibrator) constants(n *ir.Node, r rule) (err error) {
 			v = c.g.AddConst(v.Name, d)
 		}
 		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
-		d := fail.Must(c.constant(n, v, t))
+		d := c.constant(n, v, t)
 		c.g.SetInput(n, i, d)
 	}
-	return nil
 }
 
 // constQuant represents a constant operand: exactly where it holds one value
@@ -75,18 +73,15 @@ func constQuant(d *tensor.Dense, t tensor.DType) *ir.Quant {
 }
 
 // constant is the DequantizeLinear of v's integers with the type t, made once.
-func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
+func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type) *ir.Value {
 	key := weightKey{v, fmt.Sprint(t.DType, *t.Quant)}
 	if d := c.weights[key]; d != nil && c.g.Index(d.Def) < c.g.Index(at) {
-		return d, nil
+		return d
 	}
 	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t))
-	d, err := Linear(c.g, at, op.DequantizeLinear, k, t)
-	if err != nil {
-		return nil, err
-	}
+	d := fail.Must(Linear(c.g, at, op.DequantizeLinear, k, t))
 	c.weights[key] = d
-	return d, nil
+	return d
 }
 
 // quantiseConst rounds a float constant to the integers of t, ties to even; symmetric int8

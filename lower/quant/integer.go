@@ -43,15 +43,15 @@ func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
 	defer fail.Catch(&err)
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
 		border: map[*ir.Node]ir.Type{}}
-	fail.Check(c.quantisedInputs(opt))
-	fail.Check(c.quantisedTables())
+	c.quantisedInputs(opt)
+	c.quantisedTables()
 	fail.Check(c.integerMoves())
-	fail.Check(c.plainIntegers())
+	c.plainIntegers()
 	c.wants()
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
 		fail.Check(c.node(n))
 	}
-	fail.Check(c.quantisedOutputs(opt))
+	c.quantisedOutputs(opt)
 	c.idleBits()
 	g.RemoveDead()
 	return FoldConstants(g, false)
@@ -84,7 +84,7 @@ func FloatBorders(opt IntegerOptions, g *ir.Graph, earlier ...*ir.Graph) (err er
 	for i := range g.In {
 		if t := op.Meant(g.In[i]); t.Quantised() && opt.keepsIn(i) {
 			for _, x := range all {
-				fail.Check(floatInput(x, i, t))
+				floatInput(x, i, t)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func written(v *ir.Value) ir.Type {
 }
 
 // floatInput makes input i float; its integers of type t are computed of it.
-func floatInput(g *ir.Graph, i int, t ir.Type) error {
+func floatInput(g *ir.Graph, i int, t ir.Type) {
 	v, x := g.In[i], g.AddInput("", ir.Type{DType: tensor.F32, Shape: t.Shape})
 	v.Name, x.Name = x.Name, v.Name
 	g.In[i], g.In = x, g.In[:len(g.In)-1]
@@ -124,24 +124,21 @@ func floatInput(g *ir.Graph, i int, t ir.Type) error {
 	if at := slices.IndexFunc(g.Nodes, func(n *ir.Node) bool { return slices.Contains(n.In, v) }); at >= 0 {
 		reader = g.Nodes[at]
 	}
-	q, err := Linear(g, reader, op.QuantizeLinear, x, t)
-	if err != nil {
-		return err
-	}
+	q := fail.Must(Linear(g, reader, op.QuantizeLinear, x, t))
 	q.Type = v.Type
 	g.ReplaceUses(v, q)
-	return nil
 }
 
 // quantisedOutputs lets the integers out where an output is a DequantizeLinear.
-func (c *converter) quantisedOutputs(opt IntegerOptions) error {
+func (c *converter) quantisedOutputs(opt IntegerOptions) {
 	for i, v := range c.g.Out {
 		if opt.keepsOut(i) {
 			continue
 		}
 		if y, err := c.takeOut(v); y != nil || err != nil {
 			if err != nil {
-				return err
+				fail.Check(err)
+				return
 			}
 			c.g.SetOutput(i, y)
 			continue
@@ -157,15 +154,11 @@ func (c *converter) quantisedOutputs(opt IntegerOptions) error {
 			continue // read with another scale than it was written with: real as the model has it
 		}
 		if t, ok := c.border[v.Def]; ok {
-			u, err := c.requantize(nil, x, t)
-			if err != nil {
-				return err
-			}
+			u := fail.Must(c.requantize(nil, x, t))
 			x = u
 		}
 		c.g.SetOutput(i, x)
 	}
-	return nil
 }
 
 func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) { return op.LinearParams(n) }
@@ -268,31 +261,28 @@ func passesQuant(n *ir.Node) bool {
 }
 
 // quantisedInputs lets float inputs that are only quantised come in as integers.
-func (c *converter) quantisedInputs(opt IntegerOptions) (err error) {
-	defer fail.Catch(&err)
+func (c *converter) quantisedInputs(opt IntegerOptions) {
 	for i, v := range c.g.In {
 		if !v.Type.DType.IsFloat() || opt.keepsIn(i) {
 			continue
 		}
-		fail.Check(c.takeIn(v))
-		fail.Check(c.hoistQuant(v))
+		c.takeIn(v)
+		c.hoistQuant(v)
 		if t, ok := c.soleQuant(v); ok {
 			c.replaceInput(v, t)
 		}
 	}
-	return nil
 }
 
 // quantisedTables quantises constants from which nodes choose at run time and whose
 // choice is quantised: an embedding is a table of integers, a fourth of its bytes.
-func (c *converter) quantisedTables() (err error) {
-	defer fail.Catch(&err)
+func (c *converter) quantisedTables() {
 	for _, n := range slices.Clone(c.g.Nodes) {
 		if n.Op != op.Gather || n.In[0].Const == nil || !n.In[0].Type.DType.IsFloat() {
 			continue
 		}
 		v := n.In[0]
-		fail.Check(c.hoistQuant(v))
+		c.hoistQuant(v)
 		for _, u := range slices.Clone(v.Uses()) {
 			if q := u.Node; q.Op == op.QuantizeLinear && u.Index == 0 {
 				out := fail.Must(evalIn(q, nil))
@@ -301,29 +291,24 @@ func (c *converter) quantisedTables() (err error) {
 			}
 		}
 	}
-	return nil
 }
 
 // hoistQuant quantises a float input, or constant, before nodes that only move its values,
 // where all that come after them quantise alike: the same integers are moved.
 // What was quantised after the moves stays so, and finds nothing to do.
-func (c *converter) hoistQuant(v *ir.Value) error {
+func (c *converter) hoistQuant(v *ir.Value) {
 	t, alike := quantisedAlike(c.g, v)
 	moves := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return u.Node.Op == op.QuantizeLinear })
 	if !alike || len(moves) == 0 {
-		return nil
+		return
 	}
 	first := slices.IndexFunc(c.g.Nodes, func(n *ir.Node) bool {
 		return slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node == n })
 	})
-	d, err := linearPair(c.g, c.g.Nodes[first], v, t)
-	if err != nil {
-		return err
-	}
+	d := fail.Must(linearPair(c.g, c.g.Nodes[first], v, t))
 	for _, u := range moves {
 		c.g.SetInput(u.Node, u.Index, d)
 	}
-	return nil
 }
 
 // quantisedAlike is v as all QuantizeLinear make it that read it behind moves of its

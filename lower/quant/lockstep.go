@@ -80,7 +80,7 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 		}
 		next := onlyQuantised(nq)
 		done[next] = true
-		fail.Check(l.step(nq, next))
+		l.step(nq, next)
 		l.keep = nil
 		clear(l.reals)
 	}
@@ -114,12 +114,12 @@ func onlyQuantised(n *ir.Node) *ir.Node {
 
 // step evaluates n on every sample, and then, unless it is nil, the node that
 // quantises its results, and drops what nobody will read.
-func (l *lockstep) step(n, next *ir.Node) error {
+func (l *lockstep) step(n, next *ir.Node) {
 	var quantise kernel
 	if next != nil {
 		quantise = linearKernel(next)
 	}
-	err := l.eval(n, next != nil, func(s int, out []*tensor.Dense) error {
+	fail.Check(l.eval(n, next != nil, func(s int, out []*tensor.Dense) error {
 		switch {
 		case quantise != nil:
 			q := tensor.New(next.Out[0].Type.DType, next.Out[0].Type.Shape)
@@ -137,10 +137,7 @@ func (l *lockstep) step(n, next *ir.Node) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for _, v := range n.In {
 		if v == nil {
 			continue
@@ -152,7 +149,6 @@ func (l *lockstep) step(n, next *ir.Node) error {
 			}
 		}
 	}
-	return nil
 }
 
 // last is b, or a where that is nil.

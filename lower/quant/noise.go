@@ -137,13 +137,13 @@ func (l *links) measure(in Sample) (_ *noiseParts, err error) {
 		p.signal = append(p.signal, energy(l.get(base, v), nil))
 	}
 	for _, v := range l.values {
-		changed, from := fail.Must2(l.round(base, v))
-		noise := fail.Must(l.noise(base, changed, from))
+		changed, from := l.round(base, v)
+		noise := l.noise(base, changed, from)
 		p.values = append(p.values, noise)
 	}
 	for _, n := range l.nodes {
-		changed := fail.Must(l.exact(base, n))
-		noise := fail.Must(l.noise(base, changed, l.order[n]))
+		changed := l.exact(base, n)
+		noise := l.noise(base, changed, l.order[n])
 		p.weights = append(p.weights, noise)
 	}
 	return p, nil
@@ -151,8 +151,7 @@ func (l *links) measure(in Sample) (_ *noiseParts, err error) {
 
 // round rounds a value for all that read it rounded, and gives the place of the first of
 // these.
-func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (_ map[*ir.Value]*tensor.Dense, _ int, err error) {
-	defer fail.Catch(&err)
+func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (_ map[*ir.Value]*tensor.Dense, _ int) {
 	changed, from := map[*ir.Value]*tensor.Dense{}, len(l.g.Nodes)
 	for n, x := range l.real {
 		if x != v {
@@ -167,26 +166,23 @@ func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (_ map[*ir.
 		}))
 		changed[n.Out[0]], from = d[0], min(from, l.order[n])
 	}
-	return changed, from, nil
+	return changed, from
 }
 
 // exact are the results of a node with the constants that it had before.
-func (l *links) exact(base map[*ir.Value]*tensor.Dense, n *ir.Node) (map[*ir.Value]*tensor.Dense, error) {
+func (l *links) exact(base map[*ir.Value]*tensor.Dense, n *ir.Node) map[*ir.Value]*tensor.Dense {
 	args := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
 		if args[i] = l.consts[n][i]; args[i] == nil && v != nil {
 			args[i] = l.get(base, v)
 		}
 	}
-	outs, err := ir.EvalNode(n, args)
-	if err != nil {
-		return nil, err
-	}
+	outs := fail.Must(ir.EvalNode(n, args))
 	changed := map[*ir.Value]*tensor.Dense{}
 	for i, v := range n.Out {
 		changed[v] = outs[i]
 	}
-	return changed, nil
+	return changed
 }
 
 // get is a value of a run, or a constant.
@@ -202,10 +198,8 @@ func (l *links) get(env map[*ir.Value]*tensor.Dense, v *ir.Value) *tensor.Dense 
 
 // noise runs what depends on changed values, from a node on, and gives by how much the
 // outputs differ.
-func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) ([]float64, error) {
-	if err := l.run(base, changed, from, false); err != nil {
-		return nil, err
-	}
+func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) []float64 {
+	fail.Check(l.run(base, changed, from, false))
 	var out []float64
 	for _, v := range l.g.Out {
 		if d := changed[v]; d != nil {
@@ -214,7 +208,7 @@ func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) ([]fl
 			out = append(out, 0)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // run evaluates nodes from a place on without roundings, all of them or those that read

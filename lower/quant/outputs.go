@@ -54,18 +54,18 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	if opt.OneScale {
 		return nil
 	}
-	heads := fail.Must(headsOf(g, opt))
+	heads := headsOf(g, opt)
 	if len(heads) == 0 {
 		return nil
 	}
-	fail.Check(lookAt(heads))
+	lookAt(heads)
 	for _, h := range heads {
 		even := func(axis int) bool {
 			return (opt.Follows == nil || opt.Follows(slices.Index(g.Out, h.v), axis)) && h.takes(axis) && h.mixed() &&
 				h.even()
 		}
 		if g.IsOutput(h.v) && slices.ContainsFunc(axesBySize(h.v.Type.Shape), even) {
-			fail.Check(h.rewrite())
+			h.rewrite()
 		}
 	}
 	g.RemoveDead()
@@ -74,8 +74,7 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 
 // headsOf are the outputs that can have a quantisation for each channel, with what multiplies and
 // adds, and without.
-func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
-	defer fail.Catch(&err)
+func headsOf(g *ir.Graph, opt *Options) (heads []*head) {
 	for i, v := range g.Out {
 		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.Out == i })
 		if v.Def == nil || v.Type.DType != tensor.F32 || state || len(v.Uses()) > 0 || v.Type.Rank() == 0 {
@@ -89,7 +88,7 @@ func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
 			}
 		}
 	}
-	return heads, nil
+	return heads
 }
 
 func emptyRegion(g *ir.Graph, opt *Options) *region {
@@ -221,7 +220,7 @@ func takesFactors(n *ir.Node) bool {
 }
 
 // lookAt finds the ranges of outputs on some of the samples.
-func lookAt(heads []*head) error {
+func lookAt(heads []*head) {
 	opt, g := heads[0].opt, heads[0].g
 	for _, h := range heads {
 		h.elements = filled(h.v.Type.Elems(), nothing)
@@ -229,10 +228,7 @@ func lookAt(heads []*head) error {
 	e := newEvaluator(g, keepsNone, nil)
 	every := (len(opt.Samples) + mostLooked - 1) / mostLooked
 	for i := 0; i < len(opt.Samples); i += every {
-		out, err := e.run(opt.Samples[i], nil)
-		if err != nil {
-			return err
-		}
+		out := fail.Must(e.run(opt.Samples[i], nil))
 		for _, h := range heads {
 			for k, x := range tensor.As[float32](out[slices.Index(g.Out, h.v)]) {
 				if x-x == 0 {
@@ -243,7 +239,6 @@ func lookAt(heads []*head) error {
 		e.release(out)
 	}
 	e.plans = nil
-	return nil
 }
 
 // mixed reports that one scale leaves too little of a channel, which may be a class where the model
@@ -360,8 +355,7 @@ func (h *head) fixed() (list []*piece) {
 }
 
 // rewrite lets weights take up what they can, and puts the ChannelAffine behind the output.
-func (h *head) rewrite() (err error) {
-	defer fail.Catch(&err)
+func (h *head) rewrite() {
 	now := map[*ir.Value]*ir.Value{}
 	for _, s := range h.sources {
 		p := h.pieces[s]
@@ -385,10 +379,9 @@ func (h *head) rewrite() (err error) {
 		h.rescale(p, mul, add)
 	}
 	for _, n := range h.nodes {
-		fail.Check(h.again(n, now))
+		h.again(n, now)
 	}
 	h.g.ReplaceOutput(h.v, fail.Must(h.affineOf(now[h.v], h.axis, h.scale, h.offset)))
-	return nil
 }
 
 // rescale multiplies what a layer gives, channel by channel, nil for by 1, and adds to it.

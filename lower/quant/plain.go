@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -13,7 +14,7 @@ import (
 // with as numbers (a Cast, a comparison, arithmetic on int32): a BitCast, which is no
 // code, stands where one becomes the other. Behind it nothing has a quantisation, and
 // what computes such a value does not know what it will stand for.
-func (c *converter) plainIntegers() error {
+func (c *converter) plainIntegers() {
 	known := c.integerQuants()
 	values := append([]*ir.Value(nil), c.g.In...)
 	for _, n := range c.g.Nodes {
@@ -23,16 +24,14 @@ func (c *converter) plainIntegers() error {
 		if t, ok := known[v]; !ok || t.Quant == nil || t.DType != v.Type.DType || !storable(t.DType) {
 			continue
 		}
-		if err := c.separate(v, numeric); err != nil {
-			return err
-		}
+		fail.Check(c.separate(v, numeric))
 		if v.Def != nil && v.Def.Op != op.QuantizeLinear && !v.Def.Op.Coded {
 			if err := c.separate(v, dequantizes); err != nil { // computed as a number
-				return err
+				fail.Check(err)
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // numeric reports a reader for which integers are numbers: it neither knows what they

@@ -154,7 +154,7 @@ func (c *converter) recurrent(n *ir.Node) (_ bool, err error) {
 	}
 	results := map[int][]*ir.Value{}
 	for d := range geo.Dirs() {
-		m := fail.Must(r.direction(d))
+		m := r.direction(d)
 		for i := range n.Out {
 			if k, ok := r.from[i]; ok {
 				v := fail.Must(r.shaped(m.Out[k], i))
@@ -262,8 +262,7 @@ func (r *recurrence) fits() bool {
 }
 
 // direction is the integer node of direction d.
-func (r *recurrence) direction(d int) (_ *ir.Node, err error) {
-	defer fail.Catch(&err)
+func (r *recurrence) direction(d int) *ir.Node {
 	c, n := r.converter, r.n
 	w, rec := c.direction(r.w, d), c.direction(r.r, d)
 	in := []*ir.Value{r.x.v, w, rec}
@@ -274,10 +273,10 @@ func (r *recurrence) direction(d int) (_ *ir.Node, err error) {
 	} else {
 		b, rb = r.biases(d, ".bias", w, r.x.t.Quant, 0), r.biases(d, ".recurrence_bias", rec, r.hidden.Quant, rows)
 	}
-	state := fail.Must(r.given(stateInput[n.Op], d, r.state))
+	state := r.given(stateInput[n.Op], d, r.state)
 	def, attrs := op.QGRU, ir.Attrs{"state_scale_power": ir.Int(r.power)}
 	if n.Op == op.LSTM {
-		h := fail.Must(r.given(5, d, r.hidden))
+		h := r.given(5, d, r.hidden)
 		def, attrs = op.QLSTM, ir.Attrs{"cell_scale_power": ir.Int(r.power)}
 		if limit := math.Ldexp(r.geo.CellClip, -r.power); limit < math.MaxInt16 {
 			attrs["cell_clip"] = ir.Int(max(int(limit), 1))
@@ -307,16 +306,15 @@ func (r *recurrence) direction(d int) (_ *ir.Node, err error) {
 		}
 		v.Type = v.Type.WithQuant(t.DType, t.Quant)
 	}
-	return m, nil
+	return m
 }
 
 // given is the part of an initial state for direction d, [batch, H]; nil for zeros.
-func (r *recurrence) given(i, d int, t ir.Type) (_ *ir.Value, err error) {
-	defer fail.Catch(&err)
+func (r *recurrence) given(i, d int, t ir.Type) *ir.Value {
 	c, n := r.converter, r.n
 	v := n.Input(i)
 	if zeroState(v) {
-		return nil, nil
+		return nil
 	}
 	f, ok := c.intForm(v)
 	if !ok {
@@ -329,7 +327,7 @@ func (r *recurrence) given(i, d int, t ir.Type) (_ *ir.Value, err error) {
 		at := func(k int) *ir.Value { return c.g.AddConst(v.Name+".direction", tensor.Ints(k)) }
 		x = fail.Must(r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0)))
 	}
-	return r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden)
+	return fail.Must(r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden))
 }
 
 // moved is what an operator that moves data makes of quantised values, all quantised as the first.

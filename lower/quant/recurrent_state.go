@@ -198,8 +198,7 @@ func powerCovering(top float64) int {
 
 // insertStates gives the states of n their types: once all others have Q/DQ
 // nodes, which read the int16 value then.
-func (c *calibrator) insertStates() (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) insertStates() {
 	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
 		s := c.states[n]
 		if s == nil {
@@ -223,7 +222,6 @@ func (c *calibrator) insertStates() (err error) {
 		}
 	}
 	c.g.RemoveDead()
-	return nil
 }
 
 // pairOf reports that v is d quantised and dequantised once more.

@@ -22,8 +22,7 @@ type piece struct {
 }
 
 // build writes the streaming graph.
-func (b *builder) build() (err error) {
-	defer fail.Catch(&err)
+func (b *builder) build() {
 	for i, v := range b.g.In {
 		t := v.Type
 		if i == b.o.Input {
@@ -38,17 +37,16 @@ func (b *builder) build() (err error) {
 	}
 	fail.Check(b.remember(b.g.In[b.o.Input]))
 	for _, n := range b.g.Nodes {
-		fail.Check(b.node(n))
+		b.node(n)
 	}
 	for i, v := range b.g.Out {
 		w := fail.Must(b.all(v))
 		b.h.AddOutput(b.g.OutNames[i], w)
 	}
 	for v := range b.valuesInOrder() {
-		fail.Check(b.hand(v))
+		b.hand(v)
 	}
 	b.h.RemoveDead()
-	return nil
 }
 
 // valuesInOrder are the values of g.
@@ -98,27 +96,23 @@ func (b *builder) remember(v *ir.Value) error {
 }
 
 // hand makes the output that the next step finds as its input.
-func (b *builder) hand(v *ir.Value) error {
+func (b *builder) hand(v *ir.Value) {
 	f, lo, hi := b.remembered(v)
 	if f == nil {
-		return nil
+		return
 	}
-	w, err := b.handed(v, lo+f.hop, hi+f.hop)
-	if err != nil {
-		return err
-	}
+	w := fail.Must(b.handed(v, lo+f.hop, hi+f.hop))
 	for _, p := range b.pieces[v] {
 		if p.lo == lo && p.hi == hi {
 			b.h.AddOutput(p.v.Name+".next", w)
-			return nil
+			return
 		}
 	}
-	return bug.Errorf("stream: the rows of %s are not kept", v)
+	fail.Check(bug.Errorf("stream: the rows of %s are not kept", v))
 }
 
 // node copies a node: for the rows at both ends, or as it is.
-func (b *builder) node(n *ir.Node) (err error) {
-	defer fail.Catch(&err)
+func (b *builder) node(n *ir.Node) {
 	var y *flow
 	if len(n.Out) == 1 {
 		y = b.flows[n.Out[0]]
@@ -131,21 +125,21 @@ func (b *builder) node(n *ir.Node) (err error) {
 		}
 		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 		if err != nil {
-			return bug.Errorf("stream: %w", err)
+			fail.Check(bug.Errorf("stream: %w", err))
 		}
 		m.Origin = n.Origin
 		for i, v := range n.Out {
 			m.Out[i].Type = v.Type.WithOrder(nil)
 			b.whole[v] = m.Out[i]
 		}
-		return nil
+		return
 	}
 	v := n.Out[0]
 	for _, r := range y.anew() {
 		w := fail.Must(b.part(n, y, r[0], r[1]))
 		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], w})
 	}
-	return b.remember(v)
+	fail.Check(b.remember(v))
 }
 
 // part computes rows lo to hi of a node's result.

@@ -68,7 +68,7 @@ func Apply(g *ir.Graph, o Options) (_ *Result, err error) {
 	fail.Check(b.analyse())
 	b.needs()
 	fail.Check(b.initial())
-	fail.Check(b.build())
+	b.build()
 	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g),
 		StepMACs: macs(b.h)}
 	if len(b.states) == 0 {

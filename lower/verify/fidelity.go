@@ -84,9 +84,9 @@ type Ratio struct {
 // cases: a row for every output that is no state.
 func Model(r *lower.Result, float *ir.Graph, cases []Case) (_ []Fidelity, err error) {
 	defer fail.Catch(&err)
-	c := fail.Must(newModelCheck(r, float))
+	c := newModelCheck(r, float)
 	for _, k := range cases {
-		fail.Check(c.run(k))
+		c.run(k)
 	}
 	return c.rows(float.OutNames), nil
 }
@@ -101,16 +101,11 @@ type modelCheck struct {
 	synthetic      bool             // no real input is known
 }
 
-func newModelCheck(r *lower.Result, float *ir.Graph) (*modelCheck, error) {
-	check, err := fidelity.New(r.Model, r.Whole, fidelity.Options{Slack: r.Slack()})
-	if err != nil {
-		return nil, err
-	}
+func newModelCheck(r *lower.Result, float *ir.Graph) *modelCheck {
+	check := fail.Must(fidelity.New(r.Model, r.Whole, fidelity.Options{Slack: r.Slack()}))
 	model := check.Model() // constants dequantised once
 	if r.Model == r.QDQ {
-		if model, err = fidelity.NewModel(float); err != nil {
-			return nil, err
-		}
+		model = fail.Must(fidelity.NewModel(float))
 	}
 	c := &modelCheck{lowered: r, check: check, program: r.Windows(r.Whole), model: r.Windows(model.Graph()),
 		ratios:    make([]fidelity.Ratio, len(model.Graph().Out)),
@@ -119,17 +114,16 @@ func newModelCheck(r *lower.Result, float *ir.Graph) (*modelCheck, error) {
 	if r.Whole != r.Reference {
 		c.program.Eval = c.bothForms
 	}
-	return c, nil
+	return c
 }
 
 // run compares one case.
-func (c *modelCheck) run(k Case) (err error) {
-	defer fail.Catch(&err)
+func (c *modelCheck) run(k Case) {
 	given := c.lowered.Interface().Inputs()
-	got := fail.Must(step(c.program, k.Inputs, given))
-	want := fail.Must(step(c.model, k.Inputs, given))
+	got := step(c.program, k.Inputs, given)
+	want := step(c.model, k.Inputs, given)
 	if k.Seeded && c.lowered.Calibration != nil && !c.synthetic {
-		return nil // no input that the program was calibrated for
+		return // no input that the program was calibrated for
 	}
 	c.measured = true
 	for i := range want {
@@ -138,7 +132,6 @@ func (c *modelCheck) run(k Case) (err error) {
 			c.ratios[i].Add(want[i], d)
 		}
 	}
-	return nil
 }
 
 // rows are the results.
@@ -167,12 +160,9 @@ func (c *modelCheck) rows(names []string) []Fidelity {
 }
 
 // step runs one step on inputs of another graph.
-func step(r *state.Runner, in []*tensor.Dense, from []*ir.Value) ([]*tensor.Dense, error) {
-	in, err := lower.Converted(in, from, r.Inputs())
-	if err != nil {
-		return nil, err
-	}
-	return r.Step(in)
+func step(r *state.Runner, in []*tensor.Dense, from []*ir.Value) []*tensor.Dense {
+	in = fail.Must(lower.Converted(in, from, r.Inputs()))
+	return fail.Must(r.Step(in))
 }
 
 // bothForms runs the program as it was before it was rearranged for an accelerator,

@@ -22,7 +22,7 @@ import (
 // .npy files, or a folder of such folders and files.
 func Golden(path string, r *state.Runner, lim npz.Limits) (_ []Case, err error) {
 	defer fail.Catch(&err)
-	units := fail.Must(goldenUnits(path))
+	units := goldenUnits(path)
 	if len(units) == 0 {
 		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz; verify --record DIR "+
 			"writes such a folder", path)
@@ -36,18 +36,15 @@ func Golden(path string, r *state.Runner, lim npz.Limits) (_ []Case, err error) 
 }
 
 // goldenUnits are the files and folders with a case each.
-func goldenUnits(path string) ([]string, error) {
+func goldenUnits(path string) []string {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, text.Errorf("--golden %s: %w", path, errors.Unwrap(err))
+		fail.Check(text.Errorf("--golden %s: %w", path, errors.Unwrap(err)))
 	}
 	if !st.IsDir() || exists(filepath.Join(path, "input_0.npy")) {
-		return []string{path}, nil
+		return []string{path}
 	}
-	es, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
+	es := fail.Must(os.ReadDir(path))
 	var units []string
 	for _, e := range es {
 		p := filepath.Join(path, e.Name())
@@ -57,7 +54,7 @@ func goldenUnits(path string) ([]string, error) {
 		}
 	}
 	slices.SortFunc(units, text.Natural) // the order matters where state is kept from case to case
-	return units, nil
+	return units
 }
 
 // goldenCase reads one case.

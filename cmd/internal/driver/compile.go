@@ -188,12 +188,9 @@ func (c *Config) keepFloat(g *ir.Graph, o *lower.Options) {
 }
 
 // quantOptionsOf are quantOptions with the state of --state.
-func (c *Config) quantOptionsOf(g *ir.Graph) (quant.Options, error) {
-	b, err := c.bindings(g)
-	if err != nil {
-		return quant.Options{}, err
-	}
-	return c.quantOptions(g, b)
+func (c *Config) quantOptionsOf(g *ir.Graph) quant.Options {
+	b := fail.Must(c.bindings(g))
+	return fail.Must(c.quantOptions(g, b))
 }
 
 // quantOptions reads the calibration data.

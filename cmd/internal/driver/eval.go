@@ -68,7 +68,7 @@ func (c *Config) Evaluate(ctx context.Context) (_ *eval.Result, err error) {
 		return nil, usage("eval: --data is missing: a .npy or .npz file of samples, or a folder")
 	}
 	e := fail.Must(c.newEvaluation())
-	r := fail.Must(e.result())
+	r := e.result()
 	r.Model, r.Data, r.SHA256 = filepath.Base(c.Model), c.Eval.Data, hex.EncodeToString(c.source.SHA256[:])
 	if o := e.compiled; o != nil {
 		r.Board, r.Precision = o.Board.Name, o.Report.Precision
@@ -95,8 +95,7 @@ func (c *Config) Evaluate(ctx context.Context) (_ *eval.Result, err error) {
 }
 
 // result runs all samples, with the program where there is a board.
-func (e *evaluation) result() (_ *eval.Result, err error) {
-	defer fail.Catch(&err)
+func (e *evaluation) result() *eval.Result {
 	r := fail.Must(e.float())
 	var program func() *state.Runner
 	if e.compiled != nil {
@@ -111,7 +110,7 @@ func (e *evaluation) result() (_ *eval.Result, err error) {
 	if e.answers != nil {
 		x.Answers = e.answers.Result(program != nil, e.c.Eval.Sequence)
 	}
-	return x, nil
+	return x
 }
 
 // mayFall is by how much a program may be right less often than the float model without a word.
@@ -197,14 +196,13 @@ func (c *Config) newEvaluation() (_ *evaluation, err error) {
 		return nil, err
 	}
 	r := fail.Must(e.float())
-	fail.Check(e.read(r))
+	e.read(r)
 	e.want = make([][]*tensor.Dense, len(e.samples))
 	return e, e.labelled(r)
 }
 
 // read reads the samples, with the labels that their folders say.
-func (e *evaluation) read(r *state.Runner) (err error) {
-	defer fail.Catch(&err)
+func (e *evaluation) read(r *state.Runner) {
 	c := e.c
 	fail.Check(c.readSpec())
 	o := c.dataOptions("data")
@@ -231,7 +229,6 @@ func (e *evaluation) read(r *state.Runner) (err error) {
 		e.folders = l
 	}
 	c.Diags.Add(set.Diags.From("data")...)
-	return nil
 }
 
 // floatOnly prepares a model without a program.
@@ -426,7 +423,7 @@ func (e *evaluation) onBoard(ctx context.Context) (_ *eval.Qemu, err error) {
 	}
 	im, done := fail.Must2(o.Firmware.build(ctx))
 	defer done()
-	fail.Check(o.Firmware.askRounding(ctx))
+	o.Firmware.askRounding(ctx)
 	c.note("running %d samples on %s", n, o.Board.Runner.Machine)
 	res := fail.Must(run.RunWith(ctx, o.Board, im, o.runs(cases), run.Options{}))
 	return e.firmware(at, cases, res)

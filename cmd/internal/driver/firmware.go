@@ -164,7 +164,7 @@ func (f *Firmware) finish() (err error) {
 	defer fail.Catch(&err)
 	said := lists.Map(f.Models, func(o *Compiled) diag.List { return slices.Clone(o.Config.Diags) })
 	fail.Check(f.arrange())
-	fail.Check(f.meet(said))
+	f.meet(said)
 	fail.Check(f.sections())
 	for _, o := range f.Models {
 		o.Report = report.New(&o.Subject)
@@ -185,7 +185,7 @@ func (f *Firmware) arrange() (err error) {
 	defer fail.Catch(&err)
 	fail.Check(f.generate())
 	fail.Check(f.split())
-	fail.Check(f.stageWeights())
+	f.stageWeights()
 	f.memoryVerdict(nil)
 	return nil
 }

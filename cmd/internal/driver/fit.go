@@ -320,11 +320,10 @@ type candidate struct {
 // stageWeights gives constants of the models copies in faster memory (--stage-weights),
 // where that saves an inference estimated cycles and there is room, and writes the C
 // anew. What the stage fetch found room for in the arena is fetched or staged.
-func (f *Firmware) stageWeights() (err error) {
-	defer fail.Catch(&err)
+func (f *Firmware) stageWeights() {
 	c := f.config()
 	if !c.StageWeights {
-		return nil
+		return
 	}
 	at := f.Fit(nil)
 	from := at.At("weights")
@@ -333,7 +332,7 @@ func (f *Firmware) stageWeights() (err error) {
 	}
 	if why := f.noCopies(at, from); why != "" {
 		f.sayCopies("nothing is staged: %s", why)
-		return nil
+		return
 	}
 	off := fail.Must(c.stagesOff())
 	candidates := f.candidates(!off[lower.FetchStage])
@@ -346,7 +345,7 @@ func (f *Firmware) stageWeights() (err error) {
 	if choice.Saved == 0 {
 		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+
 			"estimated %.0f an inference in region %s", choice.Waits, from)
-		return nil
+		return
 	}
 	for _, o := range f.Models {
 		of := func(taken []bool) (at []int) {
@@ -361,7 +360,7 @@ func (f *Firmware) stageWeights() (err error) {
 		o.Copies = &report.Copying{From: from, Choice: choice}
 	}
 	f.memoryVerdict(nil)
-	return f.generate()
+	fail.Check(f.generate())
 }
 
 // noCopies says why no constant can have a copy, "" where some can.

@@ -30,9 +30,9 @@ func (g *Gate) exceeded(format string, args ...any) {
 // every model), the reports those that are exceeded.
 func (f *Firmware) Gates() (err error) {
 	defer fail.Catch(&err)
-	shared := fail.Must(looked(f.ramGate, f.flashGate))
+	shared := looked(f.ramGate, f.flashGate)
 	for i, o := range f.Models {
-		own := fail.Must(looked(o.segmentsGate, o.fallbackGate, o.sqnrGate))
+		own := looked(o.segmentsGate, o.fallbackGate, o.sqnrGate)
 		for k := range own {
 			if f.Several() && own[k].Exceeded != "" {
 				own[k].Exceeded = f.prefixes[i] + ": " + own[k].Exceeded
@@ -66,18 +66,15 @@ func (f *Firmware) Looked() []Gate {
 func (o *Compiled) Gates() error { return o.Firmware.Gates() }
 
 // looked are the gates that the user set.
-func looked(checks ...func() (*Gate, error)) ([]Gate, error) {
+func looked(checks ...func() (*Gate, error)) []Gate {
 	var out []Gate
 	for _, check := range checks {
-		g, err := check()
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(check())
 		if g != nil {
 			out = append(out, *g)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func reasons(err error) []string {

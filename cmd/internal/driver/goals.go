@@ -44,10 +44,9 @@ func (c *Config) goals() (out []goal) {
 // meet looks for a goal whose program misses no budget, where the one that is asked for does: --max-ram, --max-flash,
 // the board's memory. Where all do, the one stays that misses least, but for the reference kernels, which take many
 // times as long. said is what there was to say before.
-func (f *Firmware) meet(said []diag.List) (err error) {
-	defer fail.Catch(&err)
+func (f *Firmware) meet(said []diag.List) {
 	asked := goal{f.config().Optimize, f.config().Kernels}
-	most := fail.Must(f.over())
+	most := f.over()
 	best, at, least := f, asked, most
 	points := make([][]lower.Point, len(f.Models)) // of all goals
 	gather := func(x *Firmware) {
@@ -66,7 +65,7 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 		}
 		fail.Check(x.arrange())
 		gather(x)
-		n, dear := fail.Must(x.over()), x.dear()
+		n, dear := x.over(), x.dear()
 		better := n < least
 		if dear != best.dear() {
 			better = !dear
@@ -76,7 +75,7 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 		}
 	}
 	if most == 0 {
-		return nil
+		return
 	}
 	text := fmt.Sprintf("%v misses the budgets of memory by %d bytes", asked, most)
 	switch {
@@ -93,13 +92,12 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 			"misses them least", at)
 		f.least = "; this is with " + at.String() + ", the least of all goals and kernels but the reference"
 	}
-	fail.Check(f.become(best))
+	f.become(best)
 	for i, o := range f.Models {
 		f.least += below(o.Lowered, points[i], asked)
 		o.Lowered.Frontier = lower.Frontier(points[i])
 		o.Config.Diags.Add(diag.List{diag.Notef("goal", "--optimize", "%s", text)}.From("memory")...)
 	}
-	return nil
 }
 
 // dear reports a program that takes more instructions than its memory is worth.
@@ -124,10 +122,9 @@ func below(r *lower.Result, points []lower.Point, asked goal) string {
 }
 
 // over are the bytes by which budgets are missed.
-func (f *Firmware) over() (_ int, err error) {
-	defer fail.Catch(&err)
-	n := lists.Sum(fail.Must(looked(f.ramGate, f.flashGate)), func(g Gate) int { return g.over })
-	return max(n, int(f.Models[0].Placement.Missing())), nil
+func (f *Firmware) over() int {
+	n := lists.Sum(looked(f.ramGate, f.flashGate), func(g Gate) int { return g.over })
+	return max(n, int(f.Models[0].Placement.Missing()))
 }
 
 // with is the firmware with another goal.
@@ -151,11 +148,10 @@ func (f *Firmware) with(g goal, said []diag.List) (*Firmware, error) {
 }
 
 // become takes over what x is. A dump has the stages of that goal, too.
-func (f *Firmware) become(x *Firmware) (err error) {
+func (f *Firmware) become(x *Firmware) {
 	if x == f {
-		return nil
+		return
 	}
-	defer fail.Catch(&err)
 	f.Files, f.flash, f.waitBound, f.whole = x.Files, x.flash, x.waitBound, x.whole
 	for i, o := range x.Models {
 		c := f.Models[i].Config
@@ -167,7 +163,7 @@ func (f *Firmware) become(x *Firmware) (err error) {
 		}
 	}
 	if f.config().DumpIR != "" {
-		return f.arrange()
+		fail.Check(f.arrange())
+		return
 	}
-	return nil
 }

@@ -112,7 +112,7 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (_ *Rewrit
 	}
 	form := fail.Must(c.form(g, only, outputs))
 	r := &Rewritten{Form: form.Form, replace: c.replaceFiles, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
-	fail.Check(c.compare(r, g, form))
+	c.compare(r, g, form)
 	return r, c.export(r, form.Graph)
 }
 
@@ -141,13 +141,10 @@ func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lowe
 	return lower.OnRanks(g.Clone(), o)
 }
 
-func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) error {
+func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) {
 	var given []*tensor.Dense
 	if len(c.Inputs) > 0 {
-		in, err := single(c.firmwareInferences(g.In))
-		if err != nil {
-			return err
-		}
+		in := fail.Must(single(c.firmwareInferences(g.In)))
 		given = in
 	}
 	var failed, err error
@@ -156,7 +153,7 @@ func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) error
 		c.warn("compare", "not-compared", "", "the rewritten model was not compared with the original, which does "+
 			"not run: %v", failed)
 	}
-	return err
+	fail.Check(err)
 }
 
 // QuantizeModel legalises, quantises and exports the QDQ graph.
@@ -172,7 +169,7 @@ func (c *Config) QuantizeModel() (_ *Rewritten, err error) {
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already", c.Model)
 	}
-	q := fail.Must(c.quantOptionsOf(g))
+	q := c.quantOptionsOf(g)
 	made, err := lower.Quantise(g, q, c.Legalize)
 	c.Diags.Add(made.Diags...)
 	if err != nil {
@@ -196,7 +193,7 @@ func (c *Config) RankLayers() (_ *lower.Sensitivity, err error) {
 	if lower.Quantised(g) {
 		return nil, c.precisionIsFixed()
 	}
-	q := fail.Must(c.quantOptionsOf(g))
+	q := c.quantOptionsOf(g)
 	s, notes, err := lower.RankLayers(g, q, c.Legalize, func(done, all int) { c.note("layer %d of %d", done+1, all) })
 	c.Diags.Add(notes...)
 	if err != nil {

@@ -83,7 +83,7 @@ func (c *Config) writeRun(dir string, outs []*tensor.Dense, names []string, post
 	defer fail.Catch(&err)
 	if c.values != nil {
 		fail.Check(c.strictly())
-		fail.Check(c.writeTensors(c.values, res))
+		c.writeTensors(c.values, res)
 	}
 	return c.writeOutputs(dir, outs, names, post)
 }
@@ -344,8 +344,7 @@ func (x *intermediates) inference(in []*tensor.Dense) error {
 	return nil
 }
 
-func (c *Config) writeTensors(x *intermediates, res *lower.Result) (err error) {
-	defer fail.Catch(&err)
+func (c *Config) writeTensors(x *intermediates, res *lower.Result) {
 	list := input(x.tensors(res))
 	f := fail.Must(newFolder(c.Tensors, tensorsManifest))
 	defer f.Discard()
@@ -376,7 +375,7 @@ func (c *Config) writeTensors(x *intermediates, res *lower.Result) (err error) {
 	index.Files = append(f.Files(), tensorsManifest)
 	fail.Check(asInput(f.Add(files.File{Path: tensorsManifest, Data: report.JSON(index)})))
 	c.RunResult.Tensors = index
-	return commit(f)
+	fail.Check(commit(f))
 }
 
 func (x *intermediates) tensors(res *lower.Result) ([]verify.Tensor, error) {

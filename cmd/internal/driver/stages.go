@@ -151,7 +151,7 @@ func (c *Config) Bisect() (_ *Bisection, err error) {
 	spec, g := fail.Must2(c.modelAndBoard())
 	out := &Bisection{Board: spec.Name, Stages: []lower.Comparison{}}
 	b := &lower.Bisector{}
-	b.Samples, out.Inputs = fail.Must2(c.bisectInputs(g))
+	b.Samples, out.Inputs = c.bisectInputs(g)
 	out.Cases = len(b.Samples)
 	r, err := c.lowered(g, spec, b.Observe)
 	out.Stages = append(out.Stages, b.Stages...)
@@ -177,8 +177,7 @@ func (c *Config) bisectGate(r *lower.Result) error {
 }
 
 // bisectInputs are those of --input, calibration samples, or seeded ones.
-func (c *Config) bisectInputs(g *ir.Graph) (_ []map[string]*tensor.Dense, _ string, err error) {
-	defer fail.Catch(&err)
+func (c *Config) bisectInputs(g *ir.Graph) (_ []map[string]*tensor.Dense, _ string) {
 	var list []quant.Sample
 	from := "seeded"
 	switch {
@@ -200,7 +199,7 @@ func (c *Config) bisectInputs(g *ir.Graph) (_ []map[string]*tensor.Dense, _ stri
 		}
 		out = append(out, m)
 	}
-	return out, from, nil
+	return out, from
 }
 
 // Text is the comparison as a table.

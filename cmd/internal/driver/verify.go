@@ -73,7 +73,7 @@ func (f *Firmware) Verify(ctx context.Context) (_ []*report.Verdict, err error) 
 		return nil, err
 	}
 	fail.Check(f.strictly())
-	fail.Check(f.askRounding(ctx))
+	f.askRounding(ctx)
 	var vs []*report.Verdict
 	var jobs []run.Job
 	for i, o := range f.Models {
@@ -171,7 +171,7 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	}
 	fail.Check(o.Compare(v, cases, res))
 	if o.Config.Layers {
-		fail.Check(o.compareLayers(v, cases, res))
+		o.compareLayers(v, cases, res)
 	}
 	if o.Firmware.profiling {
 		return nil
@@ -226,7 +226,7 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 	defer fail.Catch(&err)
 	f := verify.NewFirmware(o.Lowered, o.reference, o.Config.Tolerance)
 	if o.Config.Record != "" {
-		fail.Check(o.record(cases, res))
+		o.record(cases, res)
 	}
 	for k, r := range res.Cases {
 		if r.Status != 0 {
@@ -244,8 +244,7 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 }
 
 // record writes --record: a folder of cases for --golden.
-func (o *Compiled) record(cases []verify.Case, res *run.Result) (err error) {
-	defer fail.Catch(&err)
+func (o *Compiled) record(cases []verify.Case, res *run.Result) {
 	folder := fail.Must(newFolder(o.Config.Record, goldenManifest))
 	defer folder.Discard()
 	var sources []string
@@ -263,21 +262,18 @@ func (o *Compiled) record(cases []verify.Case, res *run.Result) (err error) {
 	index := report.Golden{Generator: "nncc", Version: Version, Model: o.Name, Board: o.Board.Name, Cases: sources,
 		Files: append(folder.Files(), goldenManifest)}
 	fail.Check(asInput(folder.Add(files.File{Path: goldenManifest, Data: report.JSON(index)})))
-	return commit(folder)
+	fail.Check(commit(folder))
 }
 
-func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *run.Result) error {
+func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *run.Result) {
 	l := verify.NewLayers(o.Lowered)
 	for k, r := range res.Cases {
-		if err := l.Case(k, cases[k], r.Dumps); err != nil {
-			return err
-		}
+		fail.Check(l.Case(k, cases[k], r.Dumps))
 	}
 	v.LayerCases, v.FirstWrong = l.Cases, l.First
 	for i, n := range l.Mismatches {
 		v.Layers[i].Mismatches = n
 	}
-	return nil
 }
 
 // Fidelity compares the program with the model on cases, in a verdict.
@@ -334,20 +330,16 @@ func (c *Config) buildOpt() string {
 }
 
 // askRounding makes the references round as the library that is linked.
-func (f *Firmware) askRounding(ctx context.Context) error {
+func (f *Firmware) askRounding(ctx context.Context) {
 	c := f.config()
 	if c.CMSISLib == "" {
-		return nil
+		return
 	}
 	c.note("asking %s how it rounds", filepath.Base(c.CMSISLib))
-	r, err := rounding.Probe(ctx, f.board(), c.CMSISInclude, c.CMSISLib)
-	if err != nil {
-		return err
-	}
+	r := fail.Must(rounding.Probe(ctx, f.board(), c.CMSISInclude, c.CMSISLib))
 	for _, o := range f.Models {
 		o.Rounding, o.reference = r.String(), o.Lowered.RoundAs(r)
 	}
-	return nil
 }
 
 // maxCaseBytes bounds the inputs of all cases together.

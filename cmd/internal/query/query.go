@@ -88,12 +88,11 @@ type Pricers struct {
 	of map[string]*lower.Pricer
 }
 
-func (p *Pricers) board(name string) (_ *lower.Pricer, err error) {
-	defer fail.Catch(&err)
+func (p *Pricers) board(name string) *lower.Pricer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x := p.of[name]; x != nil {
-		return x, nil
+		return x
 	}
 	o := fail.Must(board.Options(fail.Must(boards.Load(name))))
 	x := fail.Must(lower.NewPricer(o))
@@ -101,7 +100,7 @@ func (p *Pricers) board(name string) (_ *lower.Pricer, err error) {
 		p.of = map[string]*lower.Pricer{}
 	}
 	p.of[name] = x
-	return x, nil
+	return x
 }
 
 // Answer prices a layer.
@@ -125,7 +124,7 @@ func (p *Pricers) price(q *Query) (a Answer, err error) {
 		}
 	}()
 	defer fail.Catch(&err)
-	x := fail.Must(p.board(q.Board))
+	x := p.board(q.Board)
 	var kernels []string
 	var g *ir.Graph
 	if q.Layer != "" {

@@ -72,7 +72,7 @@ func write(models, boards, precisions []string, drawn int, qemu bool, out io.Wri
 	defer fail.Catch(&err)
 	dir := fail.Must(os.MkdirTemp("", "record"))
 	defer os.RemoveAll(dir)
-	random := fail.Must(draw(drawn, dir))
+	random := draw(drawn, dir)
 	var jobs []job
 	seen := map[string]bool{}
 	for _, m := range append(models, random...) {
@@ -106,8 +106,7 @@ func write(models, boards, precisions []string, drawn int, qemu bool, out io.Wri
 }
 
 // draw writes random networks to a folder, a float and a QDQ one of each seed.
-func draw(n int, dir string) (models []string, err error) {
-	defer fail.Catch(&err)
+func draw(n int, dir string) (models []string) {
 	for seed := range n {
 		for kind, draw := range map[string]func(uint64) *ir.Graph{"float": irtest.GenFloat, "qdq": irtest.GenQDQ} {
 			m := fail.Must(onnx.Export(draw(uint64(seed)), onnx.ExportOptions{}))
@@ -117,7 +116,7 @@ func draw(n int, dir string) (models []string, err error) {
 			models = append(models, name)
 		}
 	}
-	return models, nil
+	return models
 }
 
 // config is what the command line would say. Calibration data lies beside the model or its folder.

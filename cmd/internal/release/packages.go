@@ -44,7 +44,7 @@ func packages(out, target string, list []entry, at time.Time) (err error) {
 	}
 	if arch := debTargets[target]; arch != "" {
 		name := fmt.Sprintf("nncc_%s_%s.deb", strings.Replace(driver.Version, "-", "~", 1), arch)
-		fail.Check(os.WriteFile(filepath.Join(out, name), fail.Must(deb(arch, by, at)), 0o666))
+		fail.Check(os.WriteFile(filepath.Join(out, name), deb(arch, by, at), 0o666))
 	}
 	return nil
 }
@@ -123,8 +123,7 @@ Description: %s
 `
 
 // deb is a Debian package: an ar archive of its version, control and data.
-func deb(arch string, by map[string]entry, at time.Time) (_ []byte, err error) {
-	defer fail.Catch(&err)
+func deb(arch string, by map[string]entry, at time.Time) []byte {
 	var list []entry
 	folders := map[string]bool{".": true}
 	size := 0
@@ -155,7 +154,7 @@ func deb(arch string, by map[string]entry, at time.Time) (_ []byte, err error) {
 	member("control.tar.gz", c.Bytes())
 	fail.Check(tarGz(&d, "", list, at))
 	member("data.tar.gz", d.Bytes())
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 func packed(data []byte) []byte {

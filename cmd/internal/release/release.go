@@ -66,7 +66,7 @@ const (
 // release writes everything and gives the paths.
 func release(out string, targets []string) (_ []string, err error) {
 	defer fail.Catch(&err)
-	fail.Check(empty(out))
+	empty(out)
 	at := fail.Must(head())
 	work := fail.Must(os.MkdirTemp("", "nncc-release-"))
 	defer os.RemoveAll(work)
@@ -76,24 +76,22 @@ func release(out string, targets []string) (_ []string, err error) {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	notes := fail.Must(notes(at))
+	notes := notes(at)
 	fail.Check(os.WriteFile(filepath.Join(out, notesFile), notes, 0o666))
 	return sums(out)
 }
 
 // empty makes the folder, or takes an older release out of it.
-func empty(out string) error {
+func empty(out string) {
 	if list, err := os.ReadDir(out); err == nil {
 		for _, f := range list {
 			if n := f.Name(); f.IsDir() || !strings.HasPrefix(n, "nncc") && n != sumsFile && n != notesFile {
-				return fmt.Errorf("%s holds %s, which is no part of a release; choose another --out", out, n)
+				fail.Errorf("%s holds %s, which is no part of a release; choose another --out", out, n)
 			}
 		}
-		if err := os.RemoveAll(out); err != nil {
-			return err
-		}
+		fail.Check(os.RemoveAll(out))
 	}
-	return os.MkdirAll(out, 0o777)
+	fail.Check(os.MkdirAll(out, 0o777))
 }
 
 // target builds one binary and writes its archive and its bill of materials.
@@ -109,7 +107,7 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 		program += ".exe"
 	}
 	built := filepath.Join(work, name)
-	fail.Check(build(built, system, arch, at))
+	build(built, system, arch, at)
 	binary := fail.Must(os.ReadFile(built))
 	modules := fail.Must(readModules(built))
 	licenses := licenseTexts(modules)
@@ -129,15 +127,14 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 }
 
 // build makes a static binary in which no path, time or user of this machine is.
-func build(path, system, arch string, at commit) error {
+func build(path, system, arch string, at commit) {
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
 		"-s -w -buildid= "+at.stamp(), "-o", path, "github.com/nncc/nncc/cmd/nncc")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1",
 		"GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
 	if o, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, o)
+		fail.Errorf("go build: %w\n%s", err, o)
 	}
-	return nil
 }
 
 // commonFiles are in every archive.
@@ -277,17 +274,14 @@ func head() (commit, error) {
 const mostNotes = 40
 
 // notes are the subjects of the commits since the last tag.
-func notes(at commit) ([]byte, error) {
+func notes(at commit) []byte {
 	span, since := "HEAD", "the beginning"
 	// of a tag on the commit itself, the one before it counts
 	if tag, err := git("describe", "--tags", "--abbrev=0", "HEAD^"); err == nil {
 		span, since = tag+"..HEAD", tag
 	}
-	log, err := git("log", "--no-merges", "--format=%h %s", span)
-	if err != nil {
-		return nil, err
-	}
-	return notesText(strings.Split(log, "\n"), since, at), nil
+	log := fail.Must(git("log", "--no-merges", "--format=%h %s", span))
+	return notesText(strings.Split(log, "\n"), since, at)
 }
 
 func notesText(lines []string, since string, at commit) []byte {
@@ -332,7 +326,7 @@ func readModules(binary string) (_ []module, err error) {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	std := module{path: "std", version: strings.TrimPrefix(info.GoVersion, "go")}
-	fail.Check(std.license(strings.TrimSpace(string(root))))
+	std.license(strings.TrimSpace(string(root)))
 	out := []module{std}
 	for _, d := range info.Deps {
 		// The module graph knows the path that is required; its folder is that of what replaces it.
@@ -345,34 +339,30 @@ func readModules(binary string) (_ []module, err error) {
 		if r := d.Replace; r != nil && r.Version != "" && r.Version != "(devel)" {
 			m = module{path: r.Path, version: r.Version, sum: r.Sum}
 		}
-		fail.Check(m.license(strings.TrimSpace(string(dir))))
+		m.license(strings.TrimSpace(string(dir)))
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-func (m *module) license(dir string) error {
+func (m *module) license(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("module %s: %w", m.path, err)
+		fail.Errorf("module %s: %w", m.path, err)
 	}
 	for _, f := range list {
 		if f.IsDir() || !licenseFiles.MatchString(f.Name()) {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			return err
-		}
+		b := fail.Must(os.ReadFile(filepath.Join(dir, f.Name())))
 		if m.spdx == "" {
 			m.spdx = spdx(string(b))
 		}
 		m.texts = append(append(m.texts, b...), '\n')
 	}
 	if m.texts == nil {
-		return fmt.Errorf("module %s has no license file", m.path)
+		fail.Errorf("module %s has no license file", m.path)
 	}
-	return nil
 }
 
 // spdx tells licenses by their words, joined by AND where a text has several; "" where it has none of the usual ones.

@@ -91,12 +91,12 @@ func Model(ctx context.Context, c *driver.Config) (_ []Advice, err error) {
 		}
 	}
 	note("trying layers in int16")
-	fail.Check(t.precision())
+	t.precision()
 	note("trying other boards")
 	slices.SortStableFunc(t.advice, func(a, b Advice) int {
 		return cmp.Compare(a.Effect.Instructions, b.Effect.Instructions)
 	})
-	fail.Check(t.boards())
+	t.boards()
 	return t.advice, nil
 }
 
@@ -181,11 +181,10 @@ func (t *tuner) channels(name string, n *ir.Node) {
 }
 
 // precision compiles the model with the layers that lose most in int16.
-func (t *tuner) precision() (err error) {
-	defer fail.Catch(&err)
+func (t *tuner) precision() {
 	r := t.o.Lowered.Calibration
 	if r == nil || len(t.c.Calib) == 0 || t.c.LayersConfig != "" || t.c.Precision == option.Int16x8 {
-		return nil
+		return
 	}
 	rank := *t.c
 	s := fail.Must(rank.RankLayers())
@@ -204,7 +203,6 @@ func (t *tuner) precision() (err error) {
 			t.add(l.Name, compiled, "int16x8 of this layer (--layers-config)", t.total(o)-before, db)
 		}
 	}
-	return nil
 }
 
 // total are the predicted instructions of a program.
@@ -216,8 +214,7 @@ func (t *tuner) total(o *driver.Compiled) (sum float64) {
 }
 
 // boards compiles the model for the other chips: those that hold it where this one does not, else the smallest.
-func (t *tuner) boards() (err error) {
-	defer fail.Catch(&err)
+func (t *tuner) boards() {
 	var fits, misses []Advice
 	for _, name := range boards.List() {
 		spec := fail.Must(boards.Load(name))
@@ -243,7 +240,6 @@ func (t *tuner) boards() (err error) {
 		return cmp.Compare(a.Effect.MissingBytes, b.Effect.MissingBytes)
 	})
 	t.advice = append(append(t.advice, fits...), misses[:min(len(misses), neighbour)]...)
-	return nil
 }
 
 // Text is the advice for people.

@@ -130,8 +130,8 @@ func (p *parser) level(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 // lists are level's, of a list of indices for each of the places.
 func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (next []int, err error) {
 	defer fail.Catch(&err)
-	from := fail.Must(p.vector(s.SegmentsType(), s.Segments(nil)))
-	indices := fail.Must(p.vector(s.IndicesType(), s.Indices(nil)))
+	from := p.vector(s.SegmentsType(), s.Segments(nil))
+	indices := p.vector(s.IndicesType(), s.Indices(nil))
 	if len(from) != len(at)+1 || from[0] != 0 || from[len(at)] != len(indices) || len(indices) > elems ||
 		!slices.IsSorted(from) {
 		return nil, fmt.Errorf("%d indices in lists that begin at %v, want %d lists that follow each other",
@@ -148,17 +148,15 @@ func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 	return next, nil
 }
 
-func (p *parser) vector(kind byte, u *fb.Unread) ([]int, error) {
+func (p *parser) vector(kind byte, u *fb.Unread) []int {
 	if u == nil || kind == 0 || int(kind) >= len(vectors) {
-		return nil, fmt.Errorf("a list of kind %d, want 1 to %d", kind, len(vectors)-1)
+		fail.Errorf("a list of kind %d, want 1 to %d", kind, len(vectors)-1)
 	}
 	t, v := u.Table(), vectors[kind]
-	if err := fb.VerifyTable(p.b, v.name, uint32(t.Pos)); err != nil {
-		return nil, err
-	}
+	fail.Check(fb.VerifyTable(p.b, v.name, uint32(t.Pos)))
 	field := flatbuffers.UOffsetT(t.Offset(4))
 	if field == 0 {
-		return nil, nil
+		return nil
 	}
 	from, out := int(t.Vector(field)), make([]int, t.VectorLen(field))
 	for i := range out {
@@ -166,5 +164,5 @@ func (p *parser) vector(kind byte, u *fb.Unread) ([]int, error) {
 		copy(b[:], p.b[from+i*v.bytes:][:v.bytes])
 		out[i] = int(int32(binary.LittleEndian.Uint32(b[:])))
 	}
-	return out, nil
+	return out
 }

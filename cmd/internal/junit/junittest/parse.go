@@ -49,7 +49,7 @@ type node struct {
 // Parse gives the cases of a file, or what is wrong with it.
 func Parse(b []byte) (_ []Case, err error) {
 	defer fail.Catch(&err)
-	root := fail.Must(tree(b))
+	root := tree(b)
 	if root.name != "testsuites" {
 		return nil, fmt.Errorf("the root is %s", root.name)
 	}
@@ -87,8 +87,7 @@ func counts(n *node, cases []Case) error {
 	return nil
 }
 
-func tree(b []byte) (_ *node, err error) {
-	defer fail.Catch(&err)
+func tree(b []byte) *node {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	var stack []*node
 	var root *node
@@ -98,20 +97,20 @@ func tree(b []byte) (_ *node, err error) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			fail.Check(err)
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
 			n := fail.Must(open(t))
 			if len(stack) == 0 {
 				if root != nil {
-					return nil, errors.New("two roots")
+					fail.Check(errors.New("two roots"))
 				}
 				root = n
 			} else {
 				in := stack[len(stack)-1]
 				if !slices.Contains(schema[in.name].children, n.name) {
-					return nil, fmt.Errorf("%s in %s", n.name, in.name)
+					fail.Errorf("%s in %s", n.name, in.name)
 				}
 				in.children = append(in.children, n)
 			}
@@ -119,25 +118,24 @@ func tree(b []byte) (_ *node, err error) {
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
-			fail.Check(text(stack, string(t)))
+			text(stack, string(t))
 		}
 	}
 	if root == nil {
-		return nil, errors.New("no root")
+		fail.Check(errors.New("no root"))
 	}
-	return root, nil
+	return root
 }
 
 // text is taken in problems only.
-func text(stack []*node, s string) error {
+func text(stack []*node, s string) {
 	if len(stack) == 0 {
-		return nil
+		return
 	}
 	n := stack[len(stack)-1]
 	if n.text += s; strings.TrimSpace(s) != "" && n.name != "error" && n.name != "failure" {
-		return fmt.Errorf("text in %s", n.name)
+		fail.Errorf("text in %s", n.name)
 	}
-	return nil
 }
 
 func open(t xml.StartElement) (*node, error) {

@@ -79,8 +79,8 @@ func (m *machine) step(o *Op) (err error) {
 	if m.work += o.Work(); m.work > mostWork {
 		return fmt.Errorf("more than %d multiplications so far", int64(mostWork))
 	}
-	fail.Check(m.accesses(o))
-	fail.Check(o.over())
+	m.accesses(o)
+	o.over()
 	fail.Check(o.layout(m.cfg).check(o, m.cfg))
 	fail.Check(m.kernel(o))
 	err = m.compute(o)
@@ -124,7 +124,7 @@ func (o *Op) touch(c *Config) {
 }
 
 // over refuses a result over an input but where every element takes the place of the one that it comes from.
-func (o *Op) over() error {
+func (o *Op) over() {
 	maps := []*FeatureMap{&o.IFM}
 	if o.TwoMaps() {
 		maps = append(maps, &o.IFM2)
@@ -136,22 +136,19 @@ func (o *Op) over() error {
 		a, b := *f, o.OFM
 		a.Zero, a.Signed, b.Zero, b.Signed = 0, false, 0, false
 		if a != b || o.Kind != Elementwise && o.Window.H*o.Window.W > 1 {
-			return fmt.Errorf("the result is at %d of region %s, over %s in another order; want the same or apart",
+			fail.Errorf("the result is at %d of region %s, over %s in another order; want the same or apart",
 				o.OFM.Base[0], regionName(o.OFM.Region), o.reads[i].what)
 		}
 	}
-	return nil
 }
 
 // accesses finds and checks what an operation reads and writes.
-func (m *machine) accesses(o *Op) error {
+func (m *machine) accesses(o *Op) {
 	o.touch(m.cfg)
 	for _, a := range o.reads {
-		if err := m.within(a, false); err != nil {
-			return err
-		}
+		fail.Check(m.within(a, false))
 	}
-	return m.within(o.writes[0], true)
+	fail.Check(m.within(o.writes[0], true))
 }
 
 func (m *machine) transfer(o *Op) (err error) {
@@ -278,22 +275,21 @@ func (m *machine) weights(o *Op) (_ []int16, _ []Channel, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		fail.Check(m.scales(o, core, params))
+		m.scales(o, core, params)
 	}
 	return w, params, nil
 }
 
-func (m *machine) scales(o *Op, core int, params []Channel) error {
+func (m *machine) scales(o *Op, core int, params []Channel) {
 	b := m.regions[o.Scales[core].Region].Data[o.Scales[core].From:]
 	for c := core; c < len(params); c += o.Cores {
 		lo := binary.LittleEndian.Uint64(b)
 		if b[9]>>6 != 0 {
-			return fmt.Errorf("the scale of channel %d has bits above its shift", c)
+			fail.Errorf("the scale of channel %d has bits above its shift", c)
 		}
 		params[c] = Channel{int64(lo<<24) >> 24, uint32(lo>>40) | uint32(b[8])<<24, int(b[9])}
 		b = b[10:]
 	}
-	return nil
 }
 
 // sample is the index in the input of a place in the windows; below 0: it is padding.
