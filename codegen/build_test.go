@@ -265,9 +265,8 @@ func TestWeightsBinary(t *testing.T) {
 		for _, flag := range []string{"-mcpu=cortex-m0plus", "-mcpu=cortex-m55"} {
 			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat_weights.c",
 				"-o", "w.o"})...)
-			if !slices.Contains(symbols(t, dir, "w.o"), "R fat_weights_bin") {
-				t.Errorf("%s: %q", flag, symbols(t, dir, "w.o"))
-			}
+			testenv.Check(t, slices.Contains(symbols(t, dir, "w.o"), "R fat_weights_bin"),
+				"%s: %q", flag, symbols(t, dir, "w.o"))
 			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat.c", "-o",
 				"f.o"})...)
 		}

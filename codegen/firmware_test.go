@@ -34,9 +34,7 @@ func TestPrefixes(t *testing.T) {
 		got := codegen.Prefixes(strings.Fields(c.names), nil)
 		testenv.Check(t, slices.Equal(got, strings.Fields(c.want)), "%s: %v, want %s", c.names, got, c.want)
 		for _, p := range strings.Fields(c.want) {
-			if codegen.Prefix(p) != p {
-				t.Errorf("%s is no prefix, it would become %s", p, codegen.Prefix(p))
-			}
+			testenv.Check(t, codegen.Prefix(p) == p, "%s is no prefix, it would become %s", p, codegen.Prefix(p))
 		}
 	}
 }
@@ -57,9 +55,8 @@ func TestPrefixesDrawn(t *testing.T) {
 			names[i] = strings.Join(words, "_")
 		}
 		for i, p := range codegen.Prefixes(names, nil) {
-			if codegen.Prefix(p) != p {
-				t.Errorf("%q: %s is no prefix, it would become %s", names, p, codegen.Prefix(p))
-			}
+			testenv.Check(t, codegen.Prefix(p) == p,
+				"%q: %s is no prefix, it would become %s", names, p, codegen.Prefix(p))
 			k := codegen.PrefixTaken(p, codegen.Prefixes(names, nil)[:i])
 			testenv.Check(t, k < 0, "%q: prefixes %d and %d have the same names", names, k, i)
 		}

@@ -127,9 +127,8 @@ int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200
 				for _, u := range us {
 					frame[u.name] = u.bytes
 					f := p.Functions[p.Find(u.name)]
-					if f.Frame != u.bytes || f.Dynamic != "" || f.Indirect {
-						t.Errorf("%+v, the compiler says %d bytes", f, u.bytes)
-					}
+					testenv.Check(t, f.Frame == u.bytes && f.Dynamic == "" && !f.Indirect,
+						"%+v, the compiler says %d bytes", f, u.bytes)
 				}
 				way, err := p.Deepest("outer", noPointers)
 				testenv.OK(t, err)

@@ -110,9 +110,8 @@ func TestNumberFolders(t *testing.T) {
 		write(t, encodePNG(t, flat(2, 2, color.Gray{7})), dir, class, "a.png")
 	}
 	s := open(t, input(1, 2, 2, 1), nil, dir)
-	if s.Label(0) != 3 || s.Label(1) != 10 || len(s.Classes) != 11 {
-		t.Errorf("labels %d, %d of %v", s.Label(0), s.Label(1), s.Classes)
-	}
+	testenv.Check(t, s.Label(0) == 3 && s.Label(1) == 10 && len(s.Classes) == 11,
+		"labels %d, %d of %v", s.Label(0), s.Label(1), s.Classes)
 }
 
 // TestLabelFiles: every form of a file of labels.

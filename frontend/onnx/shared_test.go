@@ -222,9 +222,7 @@ func TestSharedGolden(t *testing.T) {
 					in = append(in, conform(t, g.In[i], d))
 				}
 				got := testenv.Must(interp.Run(g, in, nil))(t)
-				if len(got) != len(c[1]) {
-					t.Fatalf("%d outputs, want %d", len(got), len(c[1]))
-				}
+				testenv.Require(t, len(got) == len(c[1]), "%d outputs, want %d", len(got), len(c[1]))
 				for i, want := range c[1] {
 					if d := worst(got[i], want); d > tol {
 						t.Errorf("case %d, output %d (%s): differs by %.3g", k, i, g.OutNames[i], d)

@@ -67,9 +67,8 @@ func TestVersionsHaveVectors(t *testing.T) {
 				continue
 			}
 			for _, s := range []*schema.Schema{old, now} {
-				if !has[s] {
-					t.Errorf("%s of opset %d (%s): no vector of opset %d", name, now.Since, what, s.Since)
-				}
+				testenv.Check(t, has[s],
+					"%s of opset %d (%s): no vector of opset %d", name, now.Since, what, s.Since)
 			}
 		}
 	}

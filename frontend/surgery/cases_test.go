@@ -369,9 +369,8 @@ func TestReferenceModels(t *testing.T) {
 			res := testenv.Must(example(t, c.script).Run(m, opt))(t)
 			compared(t, res, c.outputs, c.relative)
 			all4D(t, res.Model)
-			if res.Verified[len(res.Verified)-1].Cases != 3 {
-				t.Errorf("%d cases", res.Verified[len(res.Verified)-1].Cases)
-			}
+			testenv.Check(t, res.Verified[len(res.Verified)-1].Cases == 3,
+				"%d cases", res.Verified[len(res.Verified)-1].Cases)
 			// Outputs that kept their names against those of ONNX Runtime.
 			for k, in := range opt.Cases {
 				got := res.Model.Run(in)

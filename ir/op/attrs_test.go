@@ -42,12 +42,10 @@ func TestAttrsAreTheSchemas(t *testing.T) {
 				continue
 			}
 			seen++
-			if kinds[x.Type] != a.Kind || x.Type == 0 {
-				t.Errorf("%s: %s is declared as kind %d, in ONNX it is %s", d.Name, a.Name, a.Kind, x.Type)
-			}
-			if x.Required != a.Required {
-				t.Errorf("%s: %s is declared as required: %v, in ONNX: %v", d.Name, a.Name, a.Required, x.Required)
-			}
+			testenv.Check(t, kinds[x.Type] == a.Kind && x.Type != 0,
+				"%s: %s is declared as kind %d, in ONNX it is %s", d.Name, a.Name, a.Kind, x.Type)
+			testenv.Check(t, x.Required == a.Required,
+				"%s: %s is declared as required: %v, in ONNX: %v", d.Name, a.Name, a.Required, x.Required)
 			if got, want := defaultText(a.Def), fmt.Sprint(x.Default); got != want && !isList(a.Kind) {
 				t.Errorf("%s: %s has the default %s, in ONNX %s", d.Name, a.Name, got, want)
 			}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestGemmIgnoresAlignment: equal operands give equal bits wherever they lie
@@ -29,9 +31,7 @@ func TestGemmIgnoresAlignment(t *testing.T) {
 			continue
 		}
 		for i := range c {
-			if c[i] != want[i] {
-				t.Fatalf("offset %d: element %d is %v, was %v", off, i, c[i], want[i])
-			}
+			testenv.Require(t, c[i] == want[i], "offset %d: element %d is %v, was %v", off, i, c[i], want[i])
 		}
 	}
 }
@@ -63,9 +63,8 @@ func TestGemmZeros(t *testing.T) {
 				gemm(ta, false, m, n, k, 1, a, lda, b, n, 1, c, n)
 				for i, v := range c {
 					isOdd := left || i%n == 7
-					if isOdd != (v != v) || !isOdd && !left && math.Signbit(v) != math.Signbit(start) {
-						t.Fatalf("%v, %d rows, way %d: element %d is %v", odd, m, way, i, v)
-					}
+					testenv.Require(t, isOdd == (v != v) && (isOdd || left || math.Signbit(v) == math.Signbit(start)),
+						"%v, %d rows, way %d: element %d is %v", odd, m, way, i, v)
 				}
 			}
 		}

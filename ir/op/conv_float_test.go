@@ -82,9 +82,8 @@ func TestConvSingle(t *testing.T) {
 		own++
 		want := inFloat(in, convolve(n, g, convSum[float64]))[0].Data.([]float32)
 		for i, v := range got.Data.([]float32) {
-			if math.Float32bits(v) != math.Float32bits(want[i]) {
-				t.Fatalf("%v of %v: element %d is %v, want %v", n, g, i, v, want[i])
-			}
+			testenv.Require(t, math.Float32bits(v) == math.Float32bits(want[i]),
+				"%v of %v: element %d is %v, want %v", n, g, i, v, want[i])
 		}
 	}
 	testenv.Check(t, own >= 200, "%d of 400 convolutions were computed so, want most", own)

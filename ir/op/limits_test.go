@@ -60,9 +60,8 @@ func TestLimits(t *testing.T) {
 					fixed.In[l.Input] = &ir.Value{Name: "i", Type: n.In[l.Input].Type, Const: in[l.Input]}
 					_, constant := ir.InferNode(fixed)
 					for _, err := range []error{atRunTime, constant} {
-						if good != (err == nil) || !good && !names(err, n, "%i") {
-							t.Errorf("%s: element %d is %d: %v", n, k, v, err)
-						}
+						testenv.Check(t, good == (err == nil) && (good || names(err, n, "%i")),
+							"%s: element %d is %d: %v", n, k, v, err)
 					}
 				}
 			}

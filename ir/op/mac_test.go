@@ -87,9 +87,8 @@ func TestMatrixProductsQuantisedAgainstDefinition(t *testing.T) {
 			}
 			mult, shift := fixp.QuantizeMultiplier(eff)
 			want := fixp.Clamp(fixp.Requantize(int32(acc), mult, shift)+yq.Zero[0], -128, 127)
-			if y[0].Int(o) != int64(want) {
-				t.Fatalf("case %d %s: element %d is %d, want %d", i, name, o, y[0].Int(o), want)
-			}
+			testenv.Require(t, y[0].Int(o) == int64(want),
+				"case %d %s: element %d is %d, want %d", i, name, o, y[0].Int(o), want)
 		}
 		asUint8(t, n, args, y[0])
 	}
@@ -106,9 +105,7 @@ func TestBatchedMatMulQuantised(t *testing.T) {
 	got := testenv.Must(ir.EvalNode(n, []*tensor.Dense{a, b}))(t)
 	// one step at most from the product in float64
 	ref := testenv.Must(ir.EvalDequantised(n, []*tensor.Dense{a, b}))(t)
-	if !sameShape(got[0].Shape, []int{2, 5, 3, 2}) {
-		t.Fatalf("shape %v", got[0].Shape)
-	}
+	testenv.Require(t, sameShape(got[0].Shape, []int{2, 5, 3, 2}), "shape %v", got[0].Shape)
 	for i := range got[0].Len() {
 		if d := got[0].Int(i) - ref[0].Int(i); d < -1 || d > 1 {
 			t.Fatalf("element %d is %d, the float product %d", i, got[0].Int(i), ref[0].Int(i))

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTable: every int8, dequantised, finds its entry, with scales of every size and all zero points.
@@ -27,9 +29,8 @@ func TestTable(t *testing.T) {
 				Dequantise(q, scale, zero, x)
 				Table(&table, scale, zero, x, x)
 				for i, v := range q {
-					if x[i] != float32(int(v)+128) {
-						t.Fatalf("scale %g, zero %d: %d has entry %g", scale, zero, v, x[i])
-					}
+					testenv.Require(t, x[i] == float32(int(v)+128),
+						"scale %g, zero %d: %d has entry %g", scale, zero, v, x[i])
 				}
 			}
 		}

@@ -40,9 +40,8 @@ func TestInterpolate(t *testing.T) {
 	before := g.Clone()
 	done := testenv.Must(fuse.Interpolate(g))(t)
 	irtest.Verify(t, g)
-	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.InterpolatedLUT || len(done) != 1 {
-		t.Fatalf("%v: want one interpolated function\n%s", done, g)
-	}
+	testenv.Require(t, len(g.Nodes) == 1 && g.Nodes[0].Op == op.InterpolatedLUT && len(done) == 1,
+		"%v: want one interpolated function\n%s", done, g)
 	worst := func(d *tensor.Dense) float64 {
 		w := 0.0
 		for i := range d.Len() {
@@ -122,8 +121,7 @@ func TestRandomCurves(t *testing.T) {
 		}
 		graphs = append(graphs, g)
 	}
-	if made < testenv.Count(t, 40)/16 {
-		t.Errorf("%d interpolated functions in %d graphs: the test shows nothing", made, testenv.Count(t, 40))
-	}
+	testenv.Check(t, made >= testenv.Count(t, 40)/16,
+		"%d interpolated functions in %d graphs: the test shows nothing", made, testenv.Count(t, 40))
 	kerneltest.Host(t, plainTable, 0, graphs...)
 }

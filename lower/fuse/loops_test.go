@@ -121,9 +121,8 @@ func TestLoops(t *testing.T) {
 			t.Errorf("%s: loops %q, want %q\n%s", c.name, got, c.want, g)
 		}
 		in := irtest.Inputs(before, 3)
-		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
-			t.Errorf("%s: the output changed", c.name)
-		}
+		testenv.Check(t, tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]),
+			"%s: the output changed", c.name)
 	}
 }
 
@@ -147,9 +146,8 @@ func TestRefused(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{"none a+y: too dear", "none d+z: d (Div): no form for single elements of INT32"}
-	if len(got) != 2 || got[0] != want[0] || !strings.EqualFold(got[1], want[1]) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	testenv.Check(t, len(got) == 2 && got[0] == want[0] && strings.EqualFold(got[1], want[1]),
+		"%q, want %q", got, want)
 }
 
 // TestRandomLoops: random graphs of several inputs and types give the same
@@ -170,15 +168,13 @@ func TestRandomLoops(t *testing.T) {
 		in := irtest.Inputs(before, seed)
 		want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
 		for i := range want {
-			if !tensor.Equal(want[i], got[i]) {
-				t.Fatalf("seed %d: output %d changed\n%s\n%s", seed, i, before, g)
-			}
+			testenv.Require(t, tensor.Equal(want[i], got[i]),
+				"seed %d: output %d changed\n%s\n%s", seed, i, before, g)
 		}
 		graphs = append(graphs, g)
 	}
-	if found < testenv.Count(t, 60) || 2*nodes < 5*found {
-		t.Errorf("%d loops of %d nodes: the test shows little", found, nodes)
-	}
+	testenv.Check(t, found >= testenv.Count(t, 60) && 2*nodes >= 5*found,
+		"%d loops of %d nodes: the test shows little", found, nodes)
 	kerneltest.Host(t, plainTable, 0, graphs...)
 }
 
@@ -248,10 +244,8 @@ func TestSameBits(t *testing.T) {
 		reduced += strings.Count(strings.Join(loopsIn(g), " "), "+ar")
 		graphs = append(graphs, g)
 	}
-	if found < testenv.Count(t, 30) || reduced < testenv.Count(t, 30)/3 {
-		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced,
-			testenv.Count(t, 30))
-	}
+	testenv.Check(t, found >= testenv.Count(t, 30) && reduced >= testenv.Count(t, 30)/3,
+		"%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, testenv.Count(t, 30))
 	kerneltest.Host(t, plainTable, 0, graphs...)
 }
 
@@ -264,9 +258,7 @@ func TestLoopsOnBoards(t *testing.T) {
 		g := randomDAG(uint64(100+i), 40)
 		fuseLoops(t, g, always)
 		m := kerneltest.Guard(t, g, plainTable, kernel.Options{}, uint64(i))
-		if m.Rows[loops.Fused.Name] < 2 {
-			t.Errorf("%s: %d loops, want some", board, m.Rows[loops.Fused.Name])
-		}
+		testenv.Check(t, m.Rows[loops.Fused.Name] >= 2, "%s: %d loops, want some", board, m.Rows[loops.Fused.Name])
 		m.RunBoard(t, spec, run.BuildOptions{})
 	}
 }

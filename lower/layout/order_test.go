@@ -72,9 +72,7 @@ func TestReshapeOrder(t *testing.T) {
 					got, ok := reshapeOrder(ir.T(tensor.I32, from...).WithOrder(order), to)
 					testenv.Check(t, !ok || slices.Equal(memory(d.Reshaped(to), got), mem),
 						"%v@%v to %v: order %v moves elements", from, order, to, got)
-					if ok != exists {
-						t.Errorf("%v@%v to %v: found %v, exists %v", from, order, to, ok, exists)
-					}
+					testenv.Check(t, ok == exists, "%v@%v to %v: found %v, exists %v", from, order, to, ok, exists)
 				}
 			}
 		}

@@ -69,9 +69,8 @@ func TestHoist(t *testing.T) {
 			if got := border.In[0].Type.DType.IsFloat(); got != c.float {
 				t.Errorf("%s, %s: the input is %s", c.name, dt, border.In[0].Type)
 			}
-			if border.Out[0].Type.DType.IsFloat() {
-				t.Errorf("%s, %s: the output is %s", c.name, dt, border.Out[0].Type)
-			}
+			testenv.Check(t, !border.Out[0].Type.DType.IsFloat(),
+				"%s, %s: the output is %s", c.name, dt, border.Out[0].Type)
 			in := irtest.Inputs(whole, 9)
 			want := irtest.Run(t, whole, in)[0]
 			at := in
@@ -82,9 +81,8 @@ func TestHoist(t *testing.T) {
 			if q := border.Out[0].Type.Quant; q != nil {
 				got = ir.Dequantise(got, q)
 			}
-			if !slices.Equal(got.Floats(), want.Floats()) {
-				t.Errorf("%s, %s: %v, want %v", c.name, dt, got, want)
-			}
+			testenv.Check(t, slices.Equal(got.Floats(), want.Floats()),
+				"%s, %s: %v, want %v", c.name, dt, got, want)
 		}
 	}
 }
@@ -162,8 +160,7 @@ func TestFloatBorders(t *testing.T) {
 		h := tensor.Of([]int{3, 3}, []float32{0, 1, 2, 3, 4, 5, 6, 7, 40})
 		got := irtest.Run(t, g, []*tensor.Dense{x, ir.QuantiseEven(h, g.In[1].Type)})
 		want := irtest.Run(t, model, []*tensor.Dense{x, h})
-		if !slices.Equal(got[0].Floats(), want[0].Floats()) {
-			t.Errorf("%s: %v, the model gives %v", moved, got[0], want[0])
-		}
+		testenv.Check(t, slices.Equal(got[0].Floats(), want[0].Floats()),
+			"%s: %v, the model gives %v", moved, got[0], want[0])
 	}
 }

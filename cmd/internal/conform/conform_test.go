@@ -129,7 +129,7 @@ func TestSupport(t *testing.T) {
 // unsupported may not pass.
 func TestRatchet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ratchet")
-	text := `# What every test has reached; see ratchet_test.go. Written by: make conformance UPDATE=1
+	text := `# What every test has reached; see ratchet.go. Written by: make conformance UPDATE=1
 node/a pass
 node/b unsupported: no such operator
 node/c pass, with k and n known at compile time, but not host: crashed; not cortex-m55: too large: by 3

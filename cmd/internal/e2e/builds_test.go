@@ -466,9 +466,7 @@ func tryChip(t *testing.T, model, name string, precision option.Precision) {
 	c.Precision, c.Cases = precision, 1
 	o := mustCompile(t, c)
 	said := slices.ContainsFunc(o.Report.Warnings, func(w string) bool { return strings.Contains(w, "missing") })
-	if said == o.Placement.Fits() {
-		t.Errorf("fits: %t, warnings: %q", o.Placement.Fits(), o.Report.Warnings)
-	}
+	testenv.Check(t, said != o.Placement.Fits(), "fits: %t, warnings: %q", o.Placement.Fits(), o.Report.Warnings)
 	for _, r := range o.Placement.Regions {
 		if r.Used() > 0 {
 			t.Log(r)

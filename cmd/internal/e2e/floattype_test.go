@@ -146,10 +146,8 @@ func compileType(t *testing.T, g *ir.Graph, board string, precision option.Preci
 func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 	t.Helper()
 	a, b := want.Report, got.Report
-	if a.Precision != b.Precision || fmt.Sprint(a.PrecisionLayers) != fmt.Sprint(b.PrecisionLayers) {
-		t.Errorf("%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision,
-			a.PrecisionLayers)
-	}
+	testenv.Check(t, a.Precision == b.Precision && fmt.Sprint(a.PrecisionLayers) == fmt.Sprint(b.PrecisionLayers),
+		"%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision, a.PrecisionLayers)
 	border := besideCasts(b)
 	k, l := kernelNames(a, border), kernelNames(b, border)
 	testenv.Check(t, slices.Equal(k, l), "%s: kernels %v, in float32 %v", what, l, k)

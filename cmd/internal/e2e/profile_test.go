@@ -172,9 +172,8 @@ func TestBound(t *testing.T) {
 				t.Errorf("%s: %s: before the profile the report says %v", board, l.Name, w)
 			}
 		}
-		if sum != *v.MostInstructions || o.Report.Code.MostInstructions != v.MostInstructions {
-			t.Errorf("%s: the layers have bounds of %d, the inference %d", board, sum, *v.MostInstructions)
-		}
+		testenv.Check(t, sum == *v.MostInstructions && o.Report.Code.MostInstructions == v.MostInstructions,
+			"%s: the layers have bounds of %d, the inference %d", board, sum, *v.MostInstructions)
 		for _, k := range v.ByCase {
 			if k.Instructions > *v.MostInstructions {
 				t.Errorf("%s: %s takes %d instructions, at most %d are stated", board, k.Source, k.Instructions,
@@ -186,12 +185,10 @@ func TestBound(t *testing.T) {
 			t.Errorf("%s: %d layers vary, want %d", board, varies, fewest)
 		}
 		text := report.ProfileText([]*report.Verdict{v})
-		if !strings.Contains(text, "at most ") || !strings.Contains(text, "whatever the input is") {
-			t.Errorf("%s: the text does not state the bound:\n%s", board, text)
-		}
-		if !strings.Contains(o.Explain(false), "nstructions may depend on data in ") {
-			t.Errorf("%s: explain does not say what depends on data", board)
-		}
+		testenv.Check(t, strings.Contains(text, "at most ") && strings.Contains(text, "whatever the input is"),
+			"%s: the text does not state the bound:\n%s", board, text)
+		testenv.Check(t, strings.Contains(o.Explain(false), "nstructions may depend on data in "),
+			"%s: explain does not say what depends on data", board)
 	}
 }
 
@@ -291,17 +288,15 @@ func TestStackBound(t *testing.T) {
 			if code == nil {
 				t.Fatal(v.Failure)
 			}
-			if code.NoBound != "" || v.AtMost() < v.StackBytes || v.StackBytes == 0 {
-				t.Fatalf("%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.AtMost(), code.NoBound)
-			}
+			testenv.Require(t, code.NoBound == "" && v.AtMost() >= v.StackBytes && v.StackBytes != 0,
+				"%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.AtMost(), code.NoBound)
 			frames := map[string]int{}
 			for _, f := range code.Functions {
 				frames[f.Name] = max(frames[f.Name], f.StackBytes)
 			}
 			sum := lists.Sum(code.Path, func(f string) int { return frames[f] })
-			if sum < code.AtMost() || code.Path[0] != o.Harness.RunFunc {
-				t.Errorf("%v come to %d bytes, the bound is %d", code.Path, sum, code.AtMost())
-			}
+			testenv.Check(t, sum >= code.AtMost() && code.Path[0] == o.Harness.RunFunc,
+				"%v come to %d bytes, the bound is %d", code.Path, sum, code.AtMost())
 			t.Logf("%d bytes used, at most %d by %v", v.StackBytes, v.AtMost(), v.Path)
 		})
 	}
@@ -479,9 +474,8 @@ func estimated(t *testing.T, model, board string) float64 {
 	c.Cases = 1
 	o := mustCompile(t, c)
 	v := mustProfile(t, o)
-	if v.Cycles == 0 || v.Mismatches > 0 {
-		t.Fatalf("%s on %s: %d mismatches, %s", model, board, v.Mismatches, v.CyclesMissing)
-	}
+	testenv.Require(t, v.Cycles != 0 && v.Mismatches <= 0,
+		"%s on %s: %d mismatches, %s", model, board, v.Mismatches, v.CyclesMissing)
 	return float64(v.Cycles)
 }
 
@@ -546,9 +540,8 @@ func TestOneDefinition(t *testing.T) {
 		for i, l := range v.Layers {
 			sum += int64(l.Instructions)
 			r := written["layers"].([]any)[i].(map[string]any)["instructions"]
-			if r != float64(l.Instructions) {
-				t.Errorf("layers=%v: layer %s: report.json %v, JSON %d", layers, l.Name, r, l.Instructions)
-			}
+			testenv.Check(t, r == float64(l.Instructions),
+				"layers=%v: layer %s: report.json %v, JSON %d", layers, l.Name, r, l.Instructions)
 		}
 		if sum != int64(most) {
 			t.Errorf("layers=%v: the layers and what lies between them add up to %d instructions; the largest case "+
@@ -571,13 +564,10 @@ func TestOneDefinition(t *testing.T) {
 			for re, want := range map[string]uint64{`(\d+) instructions`: most, `code (\d+) bytes`: v.TextBytes,
 				`constants (\d+) bytes`: v.RODataBytes} {
 				m := regexp.MustCompile(re).FindStringSubmatch(text)
-				if m == nil || m[1] != strconv.FormatUint(want, 10) {
-					t.Errorf("layers=%v: %s shows %v for %q, want %d:\n%s", layers, name, m, re, want, text)
-				}
+				testenv.Check(t, m != nil && m[1] == strconv.FormatUint(want, 10),
+					"layers=%v: %s shows %v for %q, want %d:\n%s", layers, name, m, re, want, text)
 			}
 		}
 	}
-	if first {
-		t.Error("the first case was the largest each time: want inputs for which it is not")
-	}
+	testenv.Check(t, !first, "the first case was the largest each time: want inputs for which it is not")
 }

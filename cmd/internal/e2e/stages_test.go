@@ -187,9 +187,8 @@ func TestOptimize(t *testing.T) {
 					}
 					o := mustCompile(t, c)
 					v := mustVerify(t, o)
-					if v.Mismatches > 0 {
-						t.Fatalf("--optimize %s: %d mismatches (%s)", goal, v.Mismatches, v.Failure)
-					}
+					testenv.Require(t, v.Mismatches <= 0,
+						"--optimize %s: %d mismatches (%s)", goal, v.Mismatches, v.Failure)
 					code, instructions = append(code, int(v.TextBytes)), append(instructions, v.Instructions)
 					kernels = append(kernels, o.Report.Optimize.KernelBytes)
 					t.Logf("--optimize %s: %d bytes of code (kernels %d by the table), %d instructions (%d predicted "+

@@ -179,9 +179,8 @@ func checkSequences(t *testing.T, o *driver.Compiled) {
 	}
 	res := testenv.Must(run.Run(context.Background(), o.Board, im, cases))(t)
 	for i, r := range res.Cases {
-		if r.Status != 0 || len(r.Outputs) != len(want[i]) {
-			t.Fatalf("step %d: status %d, %d outputs", i, r.Status, len(r.Outputs))
-		}
+		testenv.Require(t, r.Status == 0 && len(r.Outputs) == len(want[i]),
+			"step %d: status %d, %d outputs", i, r.Status, len(r.Outputs))
 		for k, b := range r.Outputs {
 			v := o.Lowered.Graph.Out[ports.Outputs()[k%len(ports.Outputs())]]
 			got := testenv.Must(verify.FromMemory(b, v.Type))(t)

@@ -166,9 +166,7 @@ func TestClasses(t *testing.T) {
 	testenv.Check(t, len(r.Lost) == 1 && r.Lost[0] == (Lost{Sample: 1, Label: 1, Program: 2}), "lost: %+v", r.Lost)
 	for _, want := range []string{"top-1  50.00 %   75.00 %", "top-2  100.00 %  75.00 %", "both say the same: 25.00 %",
 		"b  .  1  1", "sample 1 (b, taken for c)"} {
-		if !strings.Contains(r.Text(), want) {
-			t.Errorf("%q is not in\n%s", want, r.Text())
-		}
+		testenv.Check(t, strings.Contains(r.Text(), want), "%q is not in\n%s", want, r.Text())
 	}
 }
 

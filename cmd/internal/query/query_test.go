@@ -78,9 +78,7 @@ func TestQEMU(t *testing.T) {
 			for done := 0; done < layers; done += inProgram {
 				off = append(off, program(t, r, spec, min(inProgram, layers-done))...)
 			}
-			if len(off) < layers*9/10 {
-				t.Fatalf("%d of %d layers were counted", len(off), layers)
-			}
+			testenv.Require(t, len(off) >= layers*9/10, "%d of %d layers were counted", len(off), layers)
 			slices.Sort(off)
 			t.Logf("%d layers: median %.2f %%, nine in ten within %.1f %%", len(off), 100*off[len(off)/2],
 				100*off[len(off)*9/10])

@@ -29,8 +29,6 @@ func TestKernelClass(t *testing.T) {
 	css, err := os.ReadFile("page/page.css")
 	testenv.OK(t, err)
 	for _, c := range classes {
-		if !strings.Contains(string(css), "."+c.Class+" { --k") {
-			t.Errorf("no colour of %s", c.Class)
-		}
+		testenv.Check(t, strings.Contains(string(css), "."+c.Class+" { --k"), "no colour of %s", c.Class)
 	}
 }

@@ -120,7 +120,5 @@ func TestSpoilt(t *testing.T) {
 		}
 	}
 	t.Logf("%d refused, %d change nothing, %d are not seen", refused, same, unseen)
-	if refused < 4*unseen {
-		t.Errorf("%d spoilt streams give other results, %d are refused", unseen, refused)
-	}
+	testenv.Check(t, refused >= 4*unseen, "%d spoilt streams give other results, %d are refused", unseen, refused)
 }

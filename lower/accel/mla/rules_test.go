@@ -307,7 +307,6 @@ func TestParseLimits(t *testing.T) {
 		{"deconv_strides": []any{0}}, {"channel_align": 1.5}, {"softmax_len": 5000}} {
 		testenv.Check(t, testenv.Err(mla.ParseLimits(bad)) != nil, "%v is accepted", bad)
 	}
-	if len(mla.New(mla.Defaults()).Params()) != 12 {
-		t.Errorf("%d parameters documented", len(mla.New(mla.Defaults()).Params()))
-	}
+	testenv.Check(t, len(mla.New(mla.Defaults()).Params()) == 12,
+		"%d parameters documented", len(mla.New(mla.Defaults()).Params()))
 }

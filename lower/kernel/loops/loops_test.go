@@ -35,9 +35,8 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, k := range loops.Kernels {
 		for _, o := range k.Ops {
-			if !used[o.Name] && !slices.Contains(elsewhere, o.Name) {
-				t.Errorf("%s, of row %s, has no template", o.Name, k.Name)
-			}
+			testenv.Check(t, used[o.Name] || slices.Contains(elsewhere, o.Name),
+				"%s, of row %s, has no template", o.Name, k.Name)
 		}
 	}
 }

@@ -51,9 +51,7 @@ func TestFold(t *testing.T) {
 func compare(t *testing.T, want, got func(int64) int64, lo, hi int64) {
 	t.Helper()
 	for _, v := range []int64{lo, hi} {
-		if want(v) != got(v) {
-			t.Fatalf("sum %d: %d, want %d", v, got(v), want(v))
-		}
+		testenv.Require(t, want(v) == got(v), "sum %d: %d, want %d", v, got(v), want(v))
 	}
 	if want(lo) != want(hi) && hi-lo > 1 {
 		mid := lo + (hi-lo)/2

@@ -121,7 +121,7 @@ func (r Ratchet) Bytes() []byte {
 	}
 	sort.Strings(ids)
 	var b bytes.Buffer
-	b.WriteString("# What every test has reached; see ratchet_test.go. Written by: make conformance UPDATE=1\n")
+	b.WriteString("# What every test has reached; see ratchet.go. Written by: make conformance UPDATE=1\n")
 	for _, id := range ids {
 		fmt.Fprintf(&b, "%s %s\n", id, r[id])
 	}
