@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/csv"
@@ -93,13 +94,12 @@ func TestChains(t *testing.T) {
 		len(v.Steps))
 	var calls []int
 	sum, text := v.Outside, report.ProfileText([]*report.Verdict{v})+o.Report.Explain(&o.Subject, false)
+	layers := 0
 	for i, s := range v.Steps {
+		layers += len(s.Layers)
 		testenv.Equal(t, o.Lowered.Program.StepOf(s.Calls[0]), i, "the step of call %d", s.Calls[0])
 		calls, sum = append(calls, s.Calls...), sum+int64(*s.Instructions)
-		own := int64(0)
-		for _, l := range s.Layers {
-			own += int64(*l.Instructions)
-		}
+		own := lists.Sum(s.Layers, func(l report.StepLayer) int64 { return int64(*l.Instructions) })
 		testenv.Equal(t, own, int64(*s.Instructions), "instructions of step %s", s.Name)
 	}
 	testenv.Equal(t, fmt.Sprint(calls), fmt.Sprint(ir.Identity(len(v.Layers))), "calls of the steps")
@@ -111,6 +111,7 @@ func TestChains(t *testing.T) {
 		testenv.Check(t, s.Rows == x.Rows && s.RingBytes > 0 && strings.Count(text, x.Name) >= 2, "step %+v of %+v\n%s",
 			s, x, text)
 	}
+	testenv.Equal(t, bytes.Count(o.Report.HTML(), []byte("<th scope=row>")), layers, "rows of the page's table of layers")
 	steps := fmt.Sprintf("_STEPS %d\n", len(v.Steps))
 	testenv.Check(t, slices.ContainsFunc(o.Files, func(f codegen.File) bool {
 		return f.Path == o.Info.Prefix+".h" && strings.Contains(string(f.Data), steps)

@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/codegen"
@@ -266,13 +267,17 @@ func (v *Verdict) boundText() string {
 // dependenceText is what explain says before anything is measured.
 func (r *Report) dependenceText() string {
 	var names []string
-	for i := range r.Layers {
-		if r.Layers[i].DependOnData {
-			names = append(names, r.Layers[i].Name)
+	layers := 0
+	for _, s := range r.Steps {
+		layers += len(s.Layers)
+		for _, l := range s.Layers {
+			if slices.ContainsFunc(l.Calls, func(i int) bool { return r.Layers[i].DependOnData }) {
+				names = append(names, l.Name)
+			}
 		}
 	}
 	switch n := len(names); {
-	case len(r.Layers) == 0:
+	case layers == 0:
 		return ""
 	case n == 0:
 		return "\nThe instructions of no layer depend on its data.\n"
@@ -281,7 +286,7 @@ func (r *Report) dependenceText() string {
 		fallthrough
 	default:
 		return fmt.Sprintf("\nInstructions may depend on data in %d of %d layers (nncc profile gives their bounds): "+
-			"%s\n", n, len(r.Layers), strings.Join(names, ", "))
+			"%s\n", n, layers, strings.Join(names, ", "))
 	}
 }
 

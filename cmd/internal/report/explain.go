@@ -145,14 +145,6 @@ func (o *Subject) memoryText(r *Report) string {
 	for _, name := range x.Turned {
 		s += name + " becomes channels last over its own bytes\n"
 	}
-	for _, c := range x.Chains {
-		what := "rows"
-		if c.Heads {
-			what = "heads"
-		}
-		s += fmt.Sprintf("%s to %s run %d %s at a time, in %d stripes\n", c.Nodes[0], c.Nodes[len(c.Nodes)-1], c.Rows,
-			what, c.Stripes)
-	}
 	return s + fmt.Sprintf("so the arena is %d bytes instead of %d; calls %d, %d bytes of rows copied\n",
 		m.ArenaBytes, x.WholeBytes, x.Calls, x.Copied)
 }

@@ -109,11 +109,13 @@ func (r *Report) HTML() []byte {
 	r.summarise()
 	r = text.Lines(r)
 	v := &page{frame: newFrame(r.Model.Name + " for " + r.Board + " - nncc"), Report: r}
+	calls := len(r.Layers)
+	r.join()
 	v.Metrics = newMetrics(r)
 	v.nodes()
 	v.layerRows()
 	v.Drawing = newDrawing(r, v.Nodes)
-	v.Arena, v.Spaces = newArena(&r.Memory, len(r.Layers), 0), newSpaces(r)
+	v.Arena, v.Spaces = newArena(&r.Memory, calls, 0), newSpaces(r)
 	v.RAM = newFrontierView(&r.Memory)
 	v.figures()
 	for _, f := range r.Fusion {

@@ -82,11 +82,11 @@ func instructions(r *Report) (instr, cycles *metric) {
 		}
 		m.Note = predicted
 		m.Values = each(r, func(l *Layer) float64 {
-			i := slices.IndexFunc(l.Candidates, func(c Candidate) bool { return c.Chosen && chosen(&c) != nil })
-			if i < 0 {
+			c := l.chosen()
+			if c == nil {
 				return math.NaN()
 			}
-			return known(chosen(&l.Candidates[i]))
+			return known(chosen(c))
 		})
 		return m
 	}

@@ -86,6 +86,61 @@ func (r *Report) Count() {
 	}
 }
 
+// join makes one layer of what a chain calls several times: a page shows layers.
+func (r *Report) join() {
+	var layers []Layer
+	now := make([]int, len(r.Layers)) // by its first place
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		for _, x := range s.Layers {
+			l := r.Layers[x.Calls[0]]
+			now[x.Calls[0]] = len(layers)
+			for _, k := range x.Calls[1:] {
+				now[k] = len(layers)
+				l.add(&r.Layers[k])
+			}
+			if s.chain() {
+				l.Kernel, l.Route = cmp.Or(l.Route, l.Kernel)+", in a chain: "+s.text(), ""
+			}
+			layers = append(layers, l)
+		}
+	}
+	if len(layers) == 0 {
+		return // nothing was scheduled
+	}
+	r.Layers = layers
+	if r.Graph == nil {
+		return
+	}
+	for i := range r.Graph.Nodes {
+		if n := &r.Graph.Nodes[i]; n.Layer >= 0 {
+			n.Layer = now[n.Layer]
+		}
+	}
+}
+
+// add is another call of the same layer.
+func (l *Layer) add(x *Layer) {
+	l.MACs, l.MovedBytes, l.ScratchBytes = l.MACs+x.MACs, l.MovedBytes+x.MovedBytes, max(l.ScratchBytes, x.ScratchBytes)
+	l.Instructions, l.Bound = plus(l.Instructions, x.Instructions), plus(l.Bound, x.Bound)
+	l.Cycles = plus(l.Cycles, x.Cycles)
+	a, b := l.chosen(), x.chosen()
+	if l.Candidates = nil; a != nil && b != nil {
+		l.Candidates = []Candidate{{Kernel: a.Kernel, Chosen: true, Instructions: plus(a.Instructions, b.Instructions),
+			Cycles: plus(a.Cycles, b.Cycles)}}
+	}
+}
+
+// chosen is the kernel that was taken by its price, nil where there was no choice.
+func (l *Layer) chosen() *Candidate {
+	for i := range l.Candidates {
+		if l.Candidates[i].Chosen {
+			return &l.Candidates[i]
+		}
+	}
+	return nil
+}
+
 // plus is the sum of two figures, nil where one is not known.
 func plus[T int | uint64](a, b *T) *T {
 	if a == nil || b == nil {
