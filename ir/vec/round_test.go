@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestRoundingErrors: what rounding takes off, alone and summed up, is that of the
@@ -69,4 +71,78 @@ func TestClampErrors(t *testing.T) {
 			same(t, "ClampErrors", got, want)
 		}
 	})
+}
+
+// numbers are n of all sizes, odd ones among them.
+func numbers(r *rand.Rand, n int) []float64 {
+	odd := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.5, -0.5, 1.5, -2.5, 127.5,
+		-128.5, 1e300, -1e300, 1e-300, -1e-300, 6, 1e-45, -1e-45, math.MaxFloat32, 3e9, -3e9}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = math.Ldexp(r.NormFloat64(), r.IntN(16)-4)
+		if r.IntN(3) == 0 {
+			x[i] = odd[r.IntN(len(odd))]
+		}
+	}
+	return x
+}
+
+// TestNarrow: numbers of every length round as the language does, and bounded as min and
+// max do.
+func TestNarrow(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for n := range 150 {
+			x, got := numbers(r, n), make([]float32, n)
+			Narrow(x, got)
+			for i, v := range x {
+				sameSingle(t, "Narrow", got[i], float32(v))
+			}
+			hi := []float32{6, 1, float32(math.Inf(1))}[n%3]
+			NarrowUpTo(hi, x, got)
+			for i, v := range x {
+				sameSingle(t, "NarrowUpTo", got[i], min(max(float32(v), 0), hi))
+			}
+		}
+	})
+}
+
+// sameSingle wants the same bits; numbers that are none are all alike.
+func sameSingle(t *testing.T, what string, got, want float32) {
+	t.Helper()
+	testenv.Require(t, math.Float32bits(got) == math.Float32bits(want) || got != got && want != want,
+		"width %d: %s gives %v, want %v", width, what, got, want)
+}
+
+// TestQuantise: int8 of every length, with odd scales and zero points, and the reals of
+// any int8, are those of the definitions.
+func TestQuantise(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for n := range 150 {
+			x, y, q := numbers(r, n), make([]float32, n), make([]int8, n)
+			Narrow(x, y)
+			scale := []float32{1, 0, float32(r.ExpFloat64()), float32(r.ExpFloat64() / 16)}[n%4]
+			zero := []int64{int64(r.IntN(256) - 128), -128, 127, 1000}[r.IntN(4)]
+			Quantise(y, scale, zero, q)
+			for i, v := range y {
+				if want := quantised(v, scale, zero); q[i] != want {
+					t.Fatalf("width %d: %v by %v and %d is %d, want %d", width, v, scale, zero, q[i], want)
+				}
+				q[i] = int8(r.IntN(256) - 128)
+			}
+			Dequantise(q, scale, zero, y)
+			for i, v := range q {
+				sameSingle(t, "Dequantise", y[i], float32(int64(v)-zero)*scale)
+			}
+		}
+	})
+}
+
+func quantised(v, scale float32, zero int64) int8 {
+	f := math.RoundToEven(float64(v / scale))
+	if f != f {
+		f = 0
+	}
+	return int8(max(min(f+float64(zero), 127), -128))
 }

@@ -40,3 +40,5 @@ func FuzzPipeline(f *testing.F) {
 		irtest.Passes(t, irtest.Gen(seed, tensor.F64), passes, seed)
 	})
 }
+
+func TestGolden(t *testing.T) { irtest.Golden(t, "../testdata/legal/*.txtar", legal.Passes) }

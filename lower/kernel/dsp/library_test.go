@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/dsp"
 	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
@@ -61,4 +62,8 @@ func TestLibrary(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRules(t *testing.T) {
+	kerneltest.Rules(t, dsp.Kernels, []kernel.Core{core.Core, {}}, kernel.Core{DSP: true, MVE: true})
 }
