@@ -45,6 +45,7 @@ type blobs []*blob
 // them into arrays and files.
 func constants(p *program.Program, prefix string, digest bool) (names []string, arrays blobs, files []imageView) {
 	users := constUsers(p)
+	stepOf := p.StepOf()
 	for i, x := range p.Consts {
 		if x.Ext != "" {
 			k := len(files)
@@ -61,7 +62,7 @@ func constants(p *program.Program, prefix string, digest bool) (names []string, 
 		}
 		b := &blob{Name: fmt.Sprintf("%s_weights_%d_%s", prefix, len(arrays), hint), CType: x.CType,
 			Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad,
-			Says: constComment(p, x, users[i])}
+			Says: constComment(p, x, users[i], stepOf)}
 		names, arrays = append(names, b.Name), append(arrays, b)
 	}
 	return names, arrays, files
@@ -90,10 +91,10 @@ func constUsers(p *program.Program) [][]int {
 }
 
 // constComment says what a constant array is, and whose.
-func constComment(p *program.Program, x program.Const, users []int) []string {
+func constComment(p *program.Program, x program.Const, users []int, stepOf func(k int) int) []string {
 	s := x.Hint
 	if len(users) > 0 {
-		s += " of " + stepList(slices.Compact(lists.Map(users, p.StepOf))) + ", " + p.Steps[users[0]].Name
+		s += " of " + stepList(slices.Compact(lists.Map(users, stepOf))) + ", " + p.Steps[users[0]].Name
 	}
 	s += fmt.Sprintf("; %d bytes", len(x.Data))
 	if x.Pad > 0 {

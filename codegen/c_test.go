@@ -208,7 +208,7 @@ func namedSteps(m *model) (list []string) {
 			name = s.Chain
 		}
 		if !m.prog.GoesOn(i) {
-			list = append(list, fmt.Sprintf("strlen(%s_info.step_names[%d]) == %d", m.prefix, m.prog.StepOf(i),
+			list = append(list, fmt.Sprintf("strlen(%s_info.step_names[%d]) == %d", m.prefix, m.prog.StepOf()(i),
 				len(name)))
 		}
 	}

@@ -161,9 +161,10 @@ func constant(c *call.Code, limit string) bool {
 // SliceText says of which steps the time depends on data, for those who call them one by one.
 func (v *modelView) SliceText() string {
 	var list []string
+	stepOf := v.Program.StepOf()
 	for i, s := range v.Program.Steps {
 		if Dependence(s, v.Features) != runtimec.Fixed {
-			list = append(list, strconv.Itoa(v.Program.StepOf(i)))
+			list = append(list, strconv.Itoa(stepOf(i)))
 		}
 	}
 	list = slices.Compact(list)

@@ -20,6 +20,7 @@ import (
 type emitter struct {
 	prefix  string
 	prog    *program.Program
+	stepOf  func(k int) int // program.StepOf
 	arena   arenaForm
 	library *runtimec.Library
 	locals  *localNames
@@ -47,7 +48,7 @@ type emitter struct {
 func newEmitter(p *program.Program, prefix string, o Options, names *ioNaming, digest bool) *emitter {
 	bound := o.WeightsFile
 	arena := arenaForm{partViews(p, prefix), prefix}
-	e := &emitter{prefix: prefix, prog: p, digest: digest, arena: arena, library: o.Library,
+	e := &emitter{prefix: prefix, prog: p, stepOf: p.StepOf(), digest: digest, arena: arena, library: o.Library,
 		locals: &localNames{names, map[string]int{}}, bases: bases(arena), named: map[int]string{},
 		shared: map[string]*structView{}, functions: map[string]*codeView{}}
 	if bound {
@@ -122,7 +123,7 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 		}
 	}()
 	w := &stepWriter{emitter: e, step: s, variables: []string{"a", "s", "w", "f", "status"}, view: stepView{Index: i,
-		Step: e.prog.StepOf(i), GoesOn: e.prog.GoesOn(i), More: e.prog.GoesOn(i + 1), Func: e.stepName(i, s),
+		Step: e.stepOf(i), GoesOn: e.prog.GoesOn(i), More: e.prog.GoesOn(i + 1), Func: e.stepName(i, s),
 		Comment: e.comment(i, s), Idle: true, Still: true}}
 	for _, h := range s.Headers {
 		e.headers[h] = true
@@ -143,7 +144,7 @@ func (e *emitter) stepName(i int, s *program.Step) string {
 
 // number is that of the caller's step, and of the call in it where there are several.
 func (e *emitter) number(i int, between string) string {
-	n, k := e.prog.StepOf(i), i
+	n, k := e.stepOf(i), i
 	for e.prog.GoesOn(k) {
 		k--
 	}

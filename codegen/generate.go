@@ -166,7 +166,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	for _, x := range v.inputs {
 		io := newIOView(x, e.arena, true, e.bound != nil)
 		io.Pointer = e.ioPointer(x, false)
-		io.WhenMacro, io.When, io.WhenDoc = until(p.StepOf(p.Until(x.Buffer)), v.StepCount())
+		io.WhenMacro, io.When, io.WhenDoc = until(e.stepOf(p.Until(x.Buffer)), e.stepOf(len(p.Steps)))
 		if s := m.InputNotes[x.Name]; s != "" {
 			io.Comment += "; " + comment(s)
 		}
@@ -176,7 +176,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	for _, x := range v.outputs {
 		io := newIOView(x, e.arena, false, e.bound != nil)
 		io.Pointer = e.ioPointer(x, true)
-		io.WhenMacro, io.When = "FROM", p.StepOf(from[x.Buffer])
+		io.WhenMacro, io.When = "FROM", e.stepOf(from[x.Buffer])
 		io.WhenDoc = fmt.Sprintf("complete after step %d", io.When)
 		io.Classes, io.ClassNames = lists.Map(m.Classes[x.Name], cString), m.Prefix+"_classes_"+x.CName
 		v.Outputs = append(v.Outputs, io)

@@ -38,7 +38,7 @@ func (v *modelView) Copies() bool {
 func (v *modelView) HasMemory() bool { return len(v.Steps) > 0 || v.Copies() }
 
 // StepCount is the number of steps.
-func (v *modelView) StepCount() int { return v.Program.StepOf(len(v.Program.Steps)) }
+func (v *modelView) StepCount() int { return v.Program.StepOf()(len(v.Program.Steps)) }
 
 // First is the model that examples speak of.
 func (v *firmwareView) First() *modelView { return v.Models[0] }

@@ -80,8 +80,7 @@ func Strings(v ...string) Attr { return Attr{Kind: AttrStrings, Strings: v} }
 func Tens(v *tensor.Dense) Attr { return Attr{Kind: AttrTensor, Tensor: v} }
 
 func to64(v []int) []int64 {
-	o := lists.Each(v, func(x int) int64 { return int64(x) })
-	return o
+	return lists.Each(v, func(x int) int64 { return int64(x) })
 }
 
 func (n *Node) attr(name string, kind AttrKind) Attr {
@@ -112,8 +111,7 @@ func ints(a []int64) []int {
 	if a == nil {
 		return nil
 	}
-	o := lists.Each(a, func(v int64) int { return int(v) })
-	return o
+	return lists.Each(a, func(v int64) int { return int(v) })
 }
 
 // SetAttr sets or replaces one attribute.

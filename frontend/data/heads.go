@@ -83,8 +83,7 @@ func activation(name string) postprocess.Activation {
 }
 
 func singles(list []float64) []float32 {
-	out := lists.Each(list, func(x float64) float32 { return float32(x) })
-	return out
+	return lists.Each(list, func(x float64) float32 { return float32(x) })
 }
 
 // find is the index of an output.

@@ -209,8 +209,7 @@ func (c candidate) dropsNothing() bool {
 // perm is the permutation of a Transpose of a value of some rank.
 func perm(n *pb.NodeProto, rank int) []int {
 	if a := Attribute(n, "perm"); a != nil {
-		p := lists.Each(a.Ints, func(v int64) int { return int(v) })
-		return p
+		return lists.Each(a.Ints, func(v int64) int { return int(v) })
 	}
 	p := ir.Identity(rank)
 	slices.Reverse(p)

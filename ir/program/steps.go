@@ -37,16 +37,16 @@ func (p *Program) From() []int {
 	})
 }
 
-// StepOf is the step of the caller's that step k is, or is a call of: calls of one chain in a row are one.
-// len(Steps) gives how many there are.
-func (p *Program) StepOf(k int) int {
-	n := k
-	for i := 1; i <= k && i < len(p.Steps); i++ {
-		if p.GoesOn(i) {
-			n--
+// StepOf gives for a step the caller's step that it is, or is a call of: calls of one chain in a row are one. Of
+// len(Steps) it gives how many there are; what is before the first one stays.
+func (p *Program) StepOf() func(k int) int {
+	of := make([]int, len(p.Steps)+1)
+	for k := 1; k < len(of); k++ {
+		if of[k] = of[k-1]; !p.GoesOn(k) {
+			of[k]++
 		}
 	}
-	return n
+	return func(k int) int { return of[max(k, 0)] + min(k, 0) }
 }
 
 // GoesOn reports that step k is another call of the chain of the one before.

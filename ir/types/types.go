@@ -117,8 +117,7 @@ func (t Type) OrderOrIdentity() []int {
 // Phys is the shape in memory order, outermost first.
 func (t Type) Phys() []int {
 	o := t.OrderOrIdentity()
-	p := lists.Each(o, func(d int) int { return t.Shape[d] })
-	return p
+	return lists.Each(o, func(d int) int { return t.Shape[d] })
 }
 
 // SameMemory reports whether two orders of the same shape put every element

@@ -33,8 +33,7 @@ func Strides(t ir.Type) []int {
 
 // Permuted is v read in the given order: v[order[0]], v[order[1]], ...
 func Permuted(v, order []int) []int {
-	out := lists.Each(order, func(d int) int { return v[d] })
-	return out
+	return lists.Each(order, func(d int) int { return v[d] })
 }
 
 // MergeDims drops dimensions of size 1 and joins neighbours over which every

@@ -19,8 +19,7 @@ func transposeForward(in, perm []int) []int {
 	for i, p := range perm {
 		inv[p] = i
 	}
-	out := lists.Each(in, func(d int) int { return inv[d] })
-	return out
+	return lists.Each(in, func(d int) int { return inv[d] })
 }
 
 // transposeBack is the input order from which Transpose gives order out.
@@ -28,8 +27,7 @@ func transposeBack(out, perm []int) []int {
 	if out == nil {
 		out = ir.Identity(len(perm))
 	}
-	in := lists.Each(out, func(d int) int { return perm[d] })
-	return in
+	return lists.Each(out, func(d int) int { return perm[d] })
 }
 
 // reshapeOrder is the memory order of a value that stays where it is while its

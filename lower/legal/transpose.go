@@ -260,6 +260,5 @@ func dropAxes(p, axes []int) []int {
 	}
 	sorted := slices.Clone(kept)
 	slices.Sort(sorted)
-	out := lists.Each(kept, func(from int) int { return slices.Index(sorted, from) })
-	return out
+	return lists.Each(kept, func(from int) int { return slices.Index(sorted, from) })
 }

@@ -193,8 +193,7 @@ func centred(x, y []float64) []float64 {
 	for _, v := range y {
 		mean += v / float64(len(y))
 	}
-	out := lists.Each(x, func(v float64) float64 { return v - mean })
-	return out
+	return lists.Each(x, func(v float64) float64 { return v - mean })
 }
 
 // TestClassesKeepOneScale: the largest of an output's integers is the largest of its classes.

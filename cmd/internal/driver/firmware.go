@@ -199,8 +199,7 @@ func (f *Firmware) board() *boards.Spec { return f.Models[0].Board }
 
 // Reports are those of the models.
 func (f *Firmware) Reports() []*report.Report {
-	out := lists.Map(f.Models, func(o *Compiled) *report.Report { return o.Report })
-	return out
+	return lists.Map(f.Models, func(o *Compiled) *report.Report { return o.Report })
 }
 
 func (f *Firmware) generate() error {
@@ -244,8 +243,7 @@ func (f *Firmware) generate() error {
 
 // warnings are those so far, each once, with the model that one speaks of.
 func (f *Firmware) warnings() []string {
-	out := lists.Map(f.Said(diag.Warning), func(d Remark) string { return d.Text })
-	return out
+	return lists.Map(f.Said(diag.Warning), func(d Remark) string { return d.Text })
 }
 
 // Remark is what there is to say of a firmware.

@@ -83,8 +83,7 @@ func (f *Firmware) bound() bool { return f.Models[0].Info.WeightsFile != "" }
 
 // imageBytes are files that are linked as they are: accelerator programs.
 func (o *Compiled) imageBytes() int {
-	n := lists.Sum(o.Info.Images, func(path string) int { return o.FileBytes(path) })
-	return n
+	return lists.Sum(o.Info.Images, func(path string) int { return o.FileBytes(path) })
 }
 
 func (f *Firmware) arenaBytes() int {

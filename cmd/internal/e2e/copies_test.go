@@ -402,8 +402,7 @@ func fetchedInParts(t *testing.T, same bool) {
 }
 
 func sum(list []int) int {
-	n := lists.Sum(list, func(x int) int { return x })
-	return n
+	return lists.Sum(list, func(x int) int { return x })
 }
 
 // uncut: no layer is cut where constants are staged or bound.

@@ -180,8 +180,7 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 // outside counts the operators that no accelerator computes, each of those in a
 // loop.
 func outside(r *report.Report) int {
-	n := lists.Sum(r.Fallback, func(f report.Fallback) int { return len(computed(f.Op)) })
-	return n
+	return lists.Sum(r.Fallback, func(f report.Fallback) int { return len(computed(f.Op)) })
 }
 
 // computed are the operators of a step without conversions.

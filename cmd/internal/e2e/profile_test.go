@@ -97,7 +97,7 @@ func TestChains(t *testing.T) {
 	layers := 0
 	for i, s := range v.Steps {
 		layers += len(s.Layers)
-		testenv.Equal(t, o.Lowered.Program.StepOf(s.Calls[0]), i, "the step of call %d", s.Calls[0])
+		testenv.Equal(t, o.Lowered.Program.StepOf()(s.Calls[0]), i, "the step of call %d", s.Calls[0])
 		calls, sum = append(calls, s.Calls...), sum+int64(*s.Instructions)
 		own := lists.Sum(s.Layers, func(l report.StepLayer) int64 { return int64(*l.Instructions) })
 		testenv.Equal(t, own, int64(*s.Instructions), "instructions of step %s", s.Name)

@@ -136,8 +136,7 @@ func (d *drawing) bends() int {
 			longest[e.From] = max(longest[e.From], d.rank[e.To]-d.rank[e.From]-1)
 		}
 	}
-	n := lists.Sum(longest, func(k int) int { return k })
-	return n
+	return lists.Sum(longest, func(k int) int { return k })
 }
 
 // fillLayers makes the items, and joins those of neighbouring layers.

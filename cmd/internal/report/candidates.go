@@ -72,13 +72,13 @@ func newCandidates(candidates []lower.Candidate) []Candidate {
 
 // choices is a row for every kernel that takes a layer which more than one takes.
 func (r *Report) choices(o *Subject, all bool) string {
-	layers := 0
+	layers := map[string]bool{} // a chain calls one several times
 	rows := [][]string{{"layer", "chosen", "kernel", "by", "instructions", "cycles", "bytes"}}
 	for _, l := range r.Layers {
 		if len(l.Candidates) < 2 {
 			continue
 		}
-		layers++
+		layers[l.Name] = true
 		for _, x := range l.Candidates {
 			chosen := ""
 			if x.Chosen {
@@ -88,10 +88,11 @@ func (r *Report) choices(o *Subject, all bool) string {
 		}
 	}
 	switch {
-	case layers == 0:
+	case len(layers) == 0:
 		return ""
 	case !all:
-		return fmt.Sprintf("\n%d layers have several kernels; predicted cost decided (explain -v lists them)\n", layers)
+		return fmt.Sprintf("\n%d layers have several kernels; predicted cost decided (explain -v lists them)\n",
+			len(layers))
 	}
 	return fmt.Sprintf("\nChosen by predicted cost (--kernels auto, --optimize %s: kernels of %d bytes); "+
 		"without a price the order of the rows decides:\n", o.Optimize, o.Lowered.Cost.CodeBytes) + text.Table(rows)

@@ -83,6 +83,5 @@ func Probe(ctx context.Context, spec *boards.Spec, include, library string) (_ f
 }
 
 func bytesOf(s []int8) []byte {
-	out := lists.Each(s, func(v int8) byte { return byte(v) })
-	return out
+	return lists.Each(s, func(v int8) byte { return byte(v) })
 }

@@ -158,8 +158,7 @@ var padRow = row("nncc_pad", "NNCC-PAD", "padding and cropping in any mode, any 
 func negative(v int) bool { return v < 0 }
 
 func sum(s []int) int {
-	n := lists.Sum(s, func(v int) int { return v })
-	return n
+	return lists.Sum(s, func(v int) int { return v })
 }
 
 // fewSlabs are as many copies as replace a kernel for padding.
