@@ -190,10 +190,23 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		if n := s.Program.RAMBytes(); n > s.facts.MaxRAM && (n > fast.Program.RAMBytes() || !s.Worth()) {
 			fast.Tried, fast.Frontier = s.Tried, s.Frontier
 			s = fast
+		} else if a, b := s.elsewhere(), fast.elsewhere(); a > b {
+			s.Diags.Add(diag.Notef("cascades", "", "layers that the accelerator computes a few rows at a time take %d "+
+				"bytes instead of %d, and an estimated %.0f cycles instead of %.0f", n, fast.Program.RAMBytes(), a, b))
 		}
 	}
 	s.start = start
 	return s.Result, err
+}
+
+// elsewhere is the cycles that accelerators take, as estimated.
+func (r *Result) elsewhere() (sum float64) {
+	for _, n := range r.Graph.Nodes {
+		if l := r.Low[n]; l != nil && l.Elsewhere != nil {
+			sum += l.Elsewhere.Cycles
+		}
+	}
+	return sum
 }
 
 // fastest is the program of the rows without MaxRAM, which every budget gives that it meets; nil: there is none.

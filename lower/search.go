@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/accel"
 )
 
 // Search looks for better options: it runs a slice of the table with several of
@@ -32,13 +33,22 @@ func Searches() []*Search {
 		{
 			Name: "arena", Doc: "layers a few rows at a time where that meets --max-ram, or takes little",
 			From: "stripes", Until: "schedule",
-			// On an accelerator layers are not computed by rows. Where reads of constants wait, a copy
+			// An accelerator has its own rows. Where reads of constants wait, a copy
 			// of them in RAM saves more than rows do, and each call of few rows would fetch it again.
 			Applies: func(f *Facts) bool {
 				return (f.MaxRAM > 0 || fastest.Holds(f) && !slowConstants.Holds(f)) && noAccelerator.Holds(f) &&
 					f.StopAfter == ""
 			},
 			run: (*State).searchArena,
+		},
+		{
+			Name: "segments", Doc: "accelerator programs of less memory and more cycles where that meets --max-ram",
+			From: "stripes", Until: "schedule",
+			Applies: func(f *Facts) bool {
+				_, ok := f.Accel.(accel.Sparing)
+				return ok && f.MaxRAM > 0 && f.StopAfter == ""
+			},
+			run: (*State).searchSegments,
 		},
 		{
 			Name: "selection", Doc: "kernels that share code where that meets --optimize",
@@ -70,6 +80,35 @@ func (s *State) search(x *Search, rows []*Stage) (*State, error) {
 	best, err := x.run(s, rows)
 	best.searching = was
 	return best, err
+}
+
+// mostBudgets are tried for segments before the least.
+const mostBudgets = 6
+
+// searchSegments asks the accelerator for less memory by what is too much, until MaxRAM is met or nothing is gained.
+func (s *State) searchSegments(rows []*Stage) (best *State, err error) {
+	whole, most := s.facts.Accel.(accel.Sparing), s.facts.MaxRAM
+	for tries, had := 1, 0; ; tries++ {
+		x := s.fork()
+		x.facts.Accel, x.facts.Target.Memo = whole.Within(most), map[any]any{}
+		if x.table, err = x.facts.table(); err != nil {
+			return s, err
+		}
+		if x, err = x.walk(rows); err != nil {
+			return x, err
+		}
+		if best == nil || x.Program.RAMBytes() < best.Program.RAMBytes() {
+			best = x
+		}
+		over := x.Program.RAMBytes() - s.facts.MaxRAM
+		if best.Tried = tries; over <= 0 || most == 1 {
+			return best, nil
+		}
+		if most -= over; most < 1 || tries == mostBudgets || over == had {
+			most = 1
+		}
+		had = over
+	}
 }
 
 // searchSelection is the search of --optimize: among the candidates of all nodes

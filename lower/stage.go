@@ -3,6 +3,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,7 +189,28 @@ func (s *State) fork() *State {
 	r.Graph = s.Graph.Clone()
 	r.Fusions, r.Diags = slices.Clone(r.Fusions), slices.Clone(r.Diags)
 	r.StateBindings = slices.Clone(r.StateBindings)
+	r.Offloading.follow(s.Graph.Nodes, r.Graph.Nodes)
 	return &c
+}
+
+// follow goes from nodes to their copies.
+func (o *Offloading) follow(from, to []*ir.Node) {
+	copies := map[*ir.Node]*ir.Node{}
+	for i, n := range from {
+		copies[n] = to[i]
+	}
+	copied := func(n *ir.Node) *ir.Node { return cmp.Or(copies[n], n) }
+	o.Segments, o.Refused = lists.Each(o.Segments, copied), slices.Clone(o.Refused)
+	for i := range o.Refused {
+		o.Refused[i].Node = copied(o.Refused[i].Node)
+	}
+	if o.boundary != nil {
+		boundary := map[*ir.Node]bool{}
+		for n := range o.boundary {
+			boundary[copied(n)] = true
+		}
+		o.boundary = boundary
+	}
 }
 
 // walk runs those of the rows that apply, up to the one that the user wants to

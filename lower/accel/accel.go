@@ -52,6 +52,12 @@ type Accelerator interface {
 	Device() *Device
 }
 
+// Sparing accelerators have programs of less memory that take more cycles.
+type Sparing interface {
+	// Within is the accelerator whose segments take at most so many bytes, or the least.
+	Within(bytes int) Accelerator
+}
+
 // Device is what runs the Device nodes of a kind.
 type Device struct {
 	Kind string

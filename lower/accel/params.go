@@ -15,10 +15,11 @@ import (
 // Param is one key of `params` in a board file: an integer, or a list of them.
 type Param struct {
 	Name, Doc string
-	Low       int    // the smallest value
-	High      int    // the largest value; 0: any
-	One       *int   // where the integer goes, or
-	List      *[]int // where the list goes
+	Low       int      // the smallest value
+	High      int      // the largest value; 0: any
+	One       *int     // where the integer goes, or
+	Words     []string // instead of numbers, each by its place; "": none
+	List      *[]int   // where the list goes
 }
 
 // DecodeParams stores the values of a board file where params say. A key that
@@ -44,6 +45,14 @@ func DecodeParams(values map[string]any, params []Param) error {
 }
 
 func (p *Param) set(v any) error {
+	if p.Words != nil {
+		w, _ := v.(string)
+		if *p.One = slices.Index(p.Words, w); w == "" || *p.One < 0 {
+			return fmt.Errorf("accelerator parameter %s is %v, want one of %s", p.Name, v,
+				strings.TrimPrefix(strings.Join(p.Words, ", "), ", "))
+		}
+		return nil
+	}
 	if p.One != nil {
 		n, ok := integer(v)
 		if !ok || n < p.Low {

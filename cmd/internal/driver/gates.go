@@ -208,8 +208,8 @@ func (f *Firmware) flashGate() (*Gate, error) {
 func (o *Compiled) smallest() string {
 	of := fmt.Sprintf("of %d programs that were tried this is the smallest", o.Lowered.Tried)
 	switch p := o.Lowered.Tiled; {
-	case len(o.Board.Accelerators) > 0:
-		return "on a board with an accelerator layers are not computed by rows"
+	case len(o.Board.Accelerators) > 0 && o.Lowered.Tried > 0:
+		return of + ": layers that the accelerator computes a few rows at a time need no less"
 	case p != nil && len(p.Chains) == 0:
 		return fmt.Sprintf("%s: inputs become channels last where they lie (%d bytes with copies)", of, p.WholeBytes)
 	case p != nil:

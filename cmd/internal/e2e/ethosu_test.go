@@ -18,12 +18,15 @@ import (
 func TestEthosUNetworks(t *testing.T) {
 	segments := 0
 	for i, params := range []string{"macs: 32", "macs: 64", "macs: 128", "macs: 256", "macs: 256, u65: 1",
-		"macs: 512, u65: 1"} {
+		"macs: 512, u65: 1", "macs: 128, memory: sram-only", "macs: 256, u65: 1, memory: dedicated-sram, cache: 16"} {
 		c := driver.Defaults()
 		c.Board = filepath.Join(t.TempDir(), "npu.yaml")
 		text := "inherits: [host]\naccelerators:\n- {name: npu0, kind: ethosu, params: {" + params + "}}\n"
 		testenv.OK(t, os.WriteFile(c.Board, []byte(text), 0o666))
 		c.Name, c.Cases = fmt.Sprint("net", i), 2
+		if i%2 == 1 { // as little as there is
+			c.MaxRAM = "1"
+		}
 		o := compileNet(t, irtest.Parse(t, convNet(uint64(i+1))), &c)
 		segments += len(o.Report.Segments)
 		if v := mustVerify(t, o); v.Differs() {

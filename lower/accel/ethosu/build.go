@@ -24,6 +24,7 @@ type layer struct {
 	packed   []byte   // weights and scales of every core
 	buffer   *area    // of the working memory, where they come to before it begins; nil: it reads the constants
 	over     bool     // its result may take the place of an input
+	striped  bool     // a part of a cascade
 	zeros    [3]int64 // of input, second input, result
 }
 
@@ -310,15 +311,15 @@ func (b *builder) inside(in, out *fmap, from, to []int64) bool {
 	return true
 }
 
-// bind binds a graph's output to a region: its own bytes, or a copy of them.
-func (b *builder) bind(v *ir.Value, region int) *area {
+// bind binds a graph's output to an area: its own bytes, or a copy of them.
+func (b *builder) bind(v *ir.Value, end *area) *area {
 	m := b.of(v)
 	a := m.area
 	if a.within == nil && !b.fixed[a] && m.from == 0 && a.bytes == int64(v.Type.Bytes()) && m.span() == a.bytes {
-		a.region, b.fixed[a] = region, true
+		a.region, a.copied, b.fixed[a] = end.region, end.copied, true
 		return a
 	}
-	out := newMap(v.Type, &area{region: region})
+	out := newMap(v.Type, end)
 	from, to := make([]int64, v.Type.Elems()), make([]int64, v.Type.Elems())
 	for i := range from {
 		from[i], to[i] = m.address(i), out.address(i)

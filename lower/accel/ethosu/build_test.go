@@ -126,6 +126,9 @@ func drawn(seed uint64) string {
 func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte {
 	t.Helper()
 	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
+	if b.slow > 0 {
+		regions[memory] = npu.Scratch(b.slow)
+	}
 	if b.over.Scratch { // the input is the end of the working memory
 		regions[working] = npu.Scratch(max(b.working, b.over.Ahead+g.In[b.over.I].Type.Bytes()))
 	}
@@ -133,8 +136,8 @@ func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte
 	for i, v := range g.In {
 		data := bytesOf(v, in[i])
 		switch r, m := b.regions[i], regions[working]; {
-		case r == working:
-			testenv.OK(t, m.Put(b.at[i], data))
+		case b.copies(r):
+			testenv.OK(t, regions[r].Put(b.at[i], data))
 		case b.over.Scratch && b.over.I == i:
 			testenv.OK(t, m.Put(b.over.Ahead, data))
 			regions[r] = &npu.Memory{Data: m.Data[b.over.Ahead:], Known: m.Known[b.over.Ahead:], ReadOnly: true}
@@ -143,7 +146,7 @@ func (b *result) execute(t *testing.T, g *ir.Graph, in []*tensor.Dense) [][]byte
 		}
 	}
 	for i, v := range g.Out {
-		if r := b.regions[len(g.In)+i]; r != working {
+		if r := b.regions[len(g.In)+i]; !b.copies(r) {
 			regions[r] = npu.Scratch(v.Type.Bytes())
 		}
 	}
@@ -164,8 +167,6 @@ func bytesOf(v *ir.Value, d *tensor.Dense) []byte { return data(&ir.Value{Type: 
 // equal compares a graph's stream with the graph.
 func equal(t *testing.T, c *npu.Config, g *ir.Graph, seed uint64, text string) {
 	t.Helper()
-	b, err := build(c, g)
-	testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, text)
 	r, in := rand.New(rand.NewPCG(seed, 8)), make([]*tensor.Dense, len(g.In))
 	for i, v := range g.In {
 		raw := make([]byte, v.Type.Bytes())
@@ -175,9 +176,14 @@ func equal(t *testing.T, c *npu.Config, g *ir.Graph, seed uint64, text string) {
 		in[i] = testenv.Must(tensor.FromBytes(v.Type.DType, v.Type.Shape, raw))(t)
 	}
 	want := testenv.Must(interp.Run(g, in, nil))(t)
-	for i, got := range b.execute(t, g, in) {
-		testenv.Require(t, bytes.Equal(got, bytesOf(g.Out[i], want[i])), "seed %d on %s: result %d differs\n%s", seed,
-			c.Name, i, text)
+	for _, most := range []int64{0, 1} { // as fast as it goes, and in cascades, in every mode of memory
+		c := c.With(npu.Mode((int(seed)+int(most))%len(npu.Modes)), int(seed%8)<<9)
+		b, err := build(c, g, most)
+		testenv.Require(t, err == nil, "seed %d: %v\n%s", seed, err, text)
+		for i, got := range b.execute(t, g, in) {
+			testenv.Require(t, bytes.Equal(got, bytesOf(g.Out[i], want[i])),
+				"seed %d on %s, mode %d, within %d bytes: result %d differs\n%s", seed, c.Name, c.Mode, most, i, text)
+		}
 	}
 }
 
@@ -250,7 +256,7 @@ func TestStreamed(t *testing.T) {
 		g := irtest.Parse(t, text)
 		equal(t, c, g, 1, text)
 		transfers, convolutions := 0, 0
-		s := testenv.Must(npu.Parse(testenv.Must(build(c, g))(t).actions))(t)
+		s := testenv.Must(npu.Parse(testenv.Must(build(c, g, 0))(t).actions))(t)
 		testenv.OK(t, s.Ops(func(o *npu.Op) error {
 			if o.Kind == npu.Conv {
 				convolutions++
@@ -261,6 +267,35 @@ func TestStreamed(t *testing.T) {
 		}))
 		testenv.Check(t, transfers > 0 && convolutions >= 4, "%s: %d transfers, %d convolutions\n%s", c.Name,
 			transfers, convolutions, listed(s))
+	}
+}
+
+// TestCascades: layers in stripes need less memory and more cycles; what a dedicated memory has no room for lies beside
+// it. More of a network in faster memory takes fewer cycles.
+func TestCascades(t *testing.T) {
+	d := &drawing{Rand: rand.New(rand.NewPCG(3, 9)), kind: "i8", c: 4, h: 40, w: 40}
+	d.quant = d.scale()
+	in := fmt.Sprintf("in %s : i8[1,%d,%d,%d] %s\n", d.value(), d.c, d.h, d.w, d.quant)
+	for _, k := range []int{16, 32, 16, 4} {
+		w, before := d.constant("i8", fmt.Sprintf("%d,%d,3,3", k, d.c), "q(0.01:0)"), d.value()
+		d.then("Conv(%s, %s) {kernel_shape=[3,3], pads=[1,1,1,1]}", k, d.h, d.w, d.scale(), before, w)
+	}
+	g := irtest.Parse(t, "graph \"g\" {\n"+in+d.consts+d.body+"out \"o\" = "+d.value()+"\n}")
+	for i := range npu.Configs {
+		base, last := &npu.Configs[i], 0.0
+		for mode := npu.SRAMOnly; mode <= npu.DedicatedSRAM; mode++ {
+			c := base.With(mode, 1<<15)
+			whole, least := testenv.Must(build(c, g, 0))(t), testenv.Must(build(c, g, 1))(t)
+			s := testenv.Must(npu.Parse(whole.actions))(t)
+			s.Config = c
+			cycles := testenv.Must(estimate(s))(t).Cycles
+			testenv.Check(t, cycles >= last, "%s: %.0f cycles in mode %d, %.0f with less in slow memory", c.Name,
+				cycles, mode, last)
+			last = cycles
+			testenv.Check(t, 2*least.working < whole.working || mode == npu.DedicatedSRAM && whole.working <= c.Cache,
+				"%s in mode %d: %d bytes in stripes, %d whole, %d beside", c.Name, mode, least.working, whole.working,
+				whole.slow)
+		}
 	}
 }
 

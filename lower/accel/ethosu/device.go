@@ -137,8 +137,10 @@ func (u *Unit) compile(n *ir.Node) (*call.Lowered, error) {
 	if err != nil {
 		return nil, ir.Errf(n, "stream", "%v", err)
 	}
-	if u.board && s.Config != u.config() {
+	if u.board && s.Config.Name != u.cfg.Name {
 		return nil, ir.Errf(n, "device", "the stream is for %s, the board has %s", s.Config.Name, u.name())
+	} else if u.board {
+		s.Config = u.cfg
 	}
 	takes, err := estimate(s)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestArmDriver(t *testing.T) {
 	testenv.SkipIf(t, err != nil, "no C compiler")
 	g := irtest.Parse(t, "graph \"g\" {\nin %x : i8[1,16,3,2] q(0.05:3)\n"+
 		"%y : i8[1,16,3,1] q(0.05:3) = MaxPool(%x) {kernel_shape=[1,2]}\nout \"o\" = %y\n}")
-	b := testenv.Must(build(npu.Find("ethos-u55-128"), g))(t)
+	b := testenv.Must(build(npu.Find("ethos-u55-128"), g, 0))(t)
 	dir := t.TempDir()
 	testenv.OK(t, os.WriteFile(filepath.Join(dir, "arm_driver.h"), []byte(armHeader), 0o666))
 	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.c"), []byte(armDriver), 0o666))

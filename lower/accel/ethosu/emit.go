@@ -18,30 +18,35 @@ import (
 type result struct {
 	actions, data []byte
 	stored        map[string]int64 // where data lie
-	working       int              // bytes
-	regions       []int            // of inputs and results, in their order; below 0: they are copied, and lie at
+	working, slow int              // bytes, of the working memory and of what it has no room for
+	regions       []int            // of inputs and results, in their order; those that are copied lie at
 	at            []int            // bytes in the working memory
 	weights       int              // bytes of weights and scales
 	over          call.Overlap     // of the working memory with an input, which is read first
 }
 
-// ends are the regions of inputs and results: those that neither constants nor working memory have.
-var ends = []int{1, 3, 4, 5, 6, 7}
+// ends are the regions of inputs and results: those that neither constants nor working memory have; the first is for
+// what a dedicated memory has no room for.
+var ends = []int{memory, 3, 4, 5, 6, 7}
 
 // build turns a segment's graph into a stream.
-func build(c *npu.Config, g *ir.Graph) (*result, error) {
+func build(c *npu.Config, g *ir.Graph, most int64) (*result, error) {
 	b, bin := newBuilder(c), &result{stored: map[string]int64{}}
-	region := func() int {
-		r := working
-		if k := len(bin.regions); k < len(ends) {
-			r = ends[k]
+	free, rest := ends, working
+	if c.Dedicated() {
+		free, rest = ends[1:], memory
+	}
+	region := func() *area {
+		a := &area{region: rest, copied: len(free) == 0}
+		if !a.copied {
+			a.region, free = free[0], free[1:]
 		}
-		bin.regions = append(bin.regions, r)
-		return r
+		bin.regions = append(bin.regions, a.region)
+		return a
 	}
 	var held []*area
 	for _, v := range g.In {
-		a := &area{region: region()}
+		a := region()
 		b.maps[v] = newMap(v.Type, a)
 		b.fixed[a] = true
 		held = append(held, a)
@@ -62,6 +67,8 @@ func build(c *npu.Config, g *ir.Graph) (*result, error) {
 		}
 	}
 	bin.plan(b, held, len(g.In), false)
+	bin.within(b, held, len(g.In), most)
+	bin.spill(b, held, len(g.In))
 	bin.faster(b, held, len(g.In))
 	if err := bin.write(b); err != nil {
 		return nil, bug.Errorf("%s: %w", g.Name, err)

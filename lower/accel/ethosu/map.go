@@ -20,6 +20,7 @@ type area struct {
 	within *area // of which it is a part, at bytes behind the beginning
 	maps   []*fmap
 	parts  bool   // others lie in it
+	copied bool   // of an input or result for which there is no region
 	data   []byte // of a constant
 }
 
@@ -38,6 +39,8 @@ type fmap struct {
 	npu.FeatureMap
 	area *area
 	from int64
+	ring int // rows of the area, which come again and again; 0: all there are
+	row  int // of the whole map, the first
 }
 
 // laid is a type in the order in which values lie in memory: channels last where there are four dimensions.
@@ -79,7 +82,7 @@ func newMap(t ir.Type, a *area) *fmap {
 func shaped(h, w, c, bits int, signed bool, a *area) *fmap {
 	size := int64(bits / 8)
 	m := &fmap{npu.FeatureMap{H: h, W: w, C: c, Bits: bits, Signed: signed, StrideX: int64(c) * size,
-		StrideY: int64(w*c) * size, StrideC: size}, a, 0}
+		StrideY: int64(w*c) * size, StrideC: size}, a, 0, 0, 0}
 	if a.maps = append(a.maps, m); a.bytes == 0 {
 		a.bytes = int64(h*w*c) * size
 	}
@@ -96,6 +99,9 @@ func (m *fmap) view(change func(v *fmap)) *fmap {
 
 // span is the bytes from the first to the last element.
 func (m *fmap) span() int64 {
+	if m.ring > 0 {
+		return int64(m.ring) * m.StrideY
+	}
 	if m.Brick {
 		return int64(m.H-1)*m.StrideY + int64(m.C+15)/16*m.StrideC
 	}
@@ -112,7 +118,10 @@ func (m *fmap) placed() npu.FeatureMap {
 	f := m.FeatureMap
 	root, at := m.area.root()
 	f.Region, f.H0, f.H1, f.W0 = root.region, f.H, f.H, f.W
-	f.Base[0] = root.at + at + m.from
+	if f.Base[0] = root.at + at + m.from; m.ring > 0 {
+		f.H0, f.Base[2] = min(m.H, m.ring-m.row%m.ring), f.Base[0]
+		f.Base[0] += int64(m.row%m.ring) * m.StrideY
+	}
 	return f
 }
 
@@ -130,8 +139,13 @@ func (b *builder) brick() {
 func (b *builder) bricks(a *area) bool {
 	first := a.maps[0]
 	return a.region == working && a.within == nil && !a.parts && !b.fixed[a] && !first.Brick && first.from == 0 &&
-		first.span() == a.bytes && !slices.ContainsFunc(a.maps, func(m *fmap) bool {
-		return m.FeatureMap != first.FeatureMap || m.from != 0
+		first.span() == a.bytes && a.alike()
+}
+
+// alike says that all of an area's maps are the same.
+func (a *area) alike() bool {
+	return !slices.ContainsFunc(a.maps, func(m *fmap) bool {
+		return m.FeatureMap != a.maps[0].FeatureMap || m.from != 0
 	})
 }
 

@@ -161,12 +161,7 @@ func (b *builder) wide(in *fmap, t *term) *fmap {
 
 // rows are some of a map's; a map of one row has that one for all.
 func (m *fmap) rows(from, n int) *fmap {
-	return m.view(func(r *fmap) {
-		if m.H > 1 {
-			r.H = min(n, m.H-from)
-			r.from += int64(from) * m.StrideY
-		}
-	})
+	return m.view(func(r *fmap) { *r = *m.band(from, min(n, m.H-from)) })
 }
 
 // spread gives a layer its operands: the first one has the shape of the result.

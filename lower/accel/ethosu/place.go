@@ -4,6 +4,7 @@ package ethosu
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir/call"
@@ -17,6 +18,7 @@ type places struct {
 	areas            []*area // of values; nil: it is a part of one
 	index            map[*area]int
 	readers, writers map[*area][]int
+	region           int
 	first            *area // an input beside the working memory, whose bytes that may take in the end; nil: none
 }
 
@@ -40,7 +42,7 @@ func (p *places) node(i int, l *layer) plan.Node {
 		}
 		root, _ := m.area.root()
 		n.After = append(n.After, p.writers[root]...)
-		if p.readers[root] = append(p.readers[root], i); root.region == working || root == p.first {
+		if p.readers[root] = append(p.readers[root], i); root.region == p.region || root == p.first {
 			n.In = append(n.In, p.value(root))
 		}
 	}
@@ -49,7 +51,7 @@ func (p *places) node(i int, l *layer) plan.Node {
 	n.After = slices.DeleteFunc(n.After, func(k int) bool { return k == i })
 	slices.Sort(n.After)
 	n.After = slices.Compact(n.After)
-	if p.writers[root] = append(p.writers[root], i); root.region != working {
+	if p.writers[root] = append(p.writers[root], i); root.region != p.region {
 		return n
 	}
 	within := p.value(root)
@@ -74,32 +76,30 @@ func (m *fmap) alike(o *fmap) bool {
 	return a == b && m.from == 0 && o.from == 0
 }
 
+// largest is the largest of inputs beside the working memory; nil: there is none.
+func largest(inputs []*area) (first *area) {
+	for _, a := range inputs {
+		if !a.copied && (first == nil || a.bytes > first.bytes) {
+			first = a
+		}
+	}
+	return first
+}
+
 // hold takes inputs and results.
 func (p *places) hold(held []*area, inputs int) {
 	for i, a := range held {
-		if a.region == working {
+		if a.region == p.region {
 			v := &p.values[p.value(a)]
 			v.Input, v.Output = v.Input || i < inputs, v.Output || i >= inputs
-		} else if i < inputs && (p.first == nil || a.bytes > p.first.bytes) {
-			p.first = a
 		}
-	}
-	if p.first != nil {
-		p.values[p.value(p.first)].Input = true
 	}
 }
 
 // plan orders the layers, unless they have their order, and places what lies in the working memory. held are the areas
 // of inputs and results.
 func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
-	p := &places{index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
-	p.hold(held, inputs)
-	nodes := make([]plan.Node, len(b.layers))
-	for i, l := range b.layers {
-		if nodes[i] = p.node(i, l); ordered && i > 0 {
-			nodes[i].After = []int{i - 1}
-		}
-	}
+	p, nodes := b.places(working, held, inputs, ordered)
 	for i, l := range b.layers {
 		if l.buffer != nil { // it is filled while the layer in front computes
 			v, k := p.value(l.buffer), max(0, i-1)
@@ -109,18 +109,119 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 			}
 		}
 	}
-	bin.working = 0
 	order, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
+	b.layers = lists.Each(order, func(k int) *layer { return b.layers[k] })
+	if b.cfg.Dedicated() {
+		bin.beside(b, held, inputs)
+	}
+	bin.settle(p, b.layers, held[:inputs], r.Offsets)
+	had := bin.bytes(held[:inputs])
+	if p.first == nil || had <= r.Total {
+		return
+	}
+	// The input lies in between. Beside something that has all the rest before the first layer it lies at an end.
+	nodes[order[0]].In = append(nodes[order[0]].In, len(p.values))
+	for i, k := range order[1:] {
+		nodes[k].After = []int{order[i]}
+	}
+	_, _, x, _ := plan.Schedule(nodes, append(p.values, plan.Value{Name: "rest", Bytes: r.Total - p.first.bytes,
+		AliasOf: -1, Input: true}), plan.DefaultBudget>>4, 0)
+	if bin.settle(p, b.layers, held[:inputs], x.Offsets); bin.bytes(held[:inputs]) >= had {
+		bin.settle(p, b.layers, held[:inputs], r.Offsets)
+	}
+}
+
+// places are areas of a region, and the layers that use them.
+func (b *builder) places(region int, held []*area, inputs int, ordered bool) (*places, []plan.Node) {
+	p := &places{region: region, index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
+	if p.hold(held, inputs); region == working {
+		if p.first = largest(held[:inputs]); p.first != nil {
+			p.values[p.value(p.first)].Input = true
+		}
+	}
+	nodes := make([]plan.Node, len(b.layers))
+	for i, l := range b.layers {
+		if nodes[i] = p.node(i, l); ordered && i > 0 {
+			nodes[i].After = []int{i - 1}
+		}
+	}
+	return p, nodes
+}
+
+// beside places what the fast memory has no room for.
+func (bin *result) beside(b *builder, held []*area, inputs int) {
+	p, nodes := b.places(memory, held, inputs, true)
+	_, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
+	bin.slow = int(r.Total)
+	for i, a := range p.areas {
+		if a != nil {
+			a.at = r.Offsets[i]
+		}
+	}
+}
+
+// spill takes maps to the slower memory, those that are used least and the largest of them, until the others have room
+// in the fast one; or it computes in cascades where that is faster.
+func (bin *result) spill(b *builder, held []*area, inputs int) {
+	most := int64(b.cfg.Cache)
+	if !b.cfg.Dedicated() || int64(bin.working) <= most {
+		return
+	}
+	layers, first, spilt := b.layers, int64(0), []*area{}
+	if a := largest(held[:inputs]); a != nil {
+		first = a.bytes
+	}
+	bin.within(b, held, inputs, most+first)
+	rows, takes := b.layers, b.cycles(b.layers)
+	if int64(bin.working) > most {
+		takes = math.Inf(1)
+	}
+	b.layers = layers
+	bin.plan(b, held, inputs, true)
+	for int64(bin.working) > most {
+		a := b.idlest(most)
+		a.region, spilt = memory, append(spilt, a)
+		bin.plan(b, held, inputs, true)
+	}
+	if b.cycles(b.layers) <= takes {
+		return
+	}
+	for _, a := range spilt {
+		a.region = working
+	}
+	b.layers = rows
+	bin.plan(b, held, inputs, true)
+}
+
+// idlest is the area above most bytes that is used least, and the largest of those.
+func (b *builder) idlest(most int64) (worst *area) {
+	uses := map[*area]int{}
+	for _, l := range b.layers {
+		for _, m := range append(l.operands(), l.out) {
+			root, _ := m.area.root()
+			uses[root]++
+		}
+	}
+	for _, l := range b.layers {
+		if a, _ := l.out.area.root(); a.region == working && a.at+a.bytes > most &&
+			(worst == nil || uses[a] < uses[worst] || uses[a] == uses[worst] && a.bytes > worst.bytes) {
+			worst = a
+		}
+	}
+	return worst
+}
+
+// settle places areas by a plan.
+func (bin *result) settle(p *places, layers []*layer, inputs []*area, offsets []int64) {
+	bin.working = 0
 	for i, a := range p.areas {
 		if a != nil && a != p.first {
-			a.at = r.Offsets[i]
+			a.at = offsets[i]
 			bin.working = max(bin.working, int(a.at+a.bytes+align-1)&^(align-1))
 		}
 	}
-	layers := lists.Each(order, func(k int) *layer { return b.layers[k] })
-	b.layers = layers
 	if p.first != nil {
-		bin.overlay(b.layers, held[:inputs], slices.Index(held, p.first))
+		bin.overlay(layers, inputs, slices.Index(inputs, p.first))
 	}
 }
 

@@ -40,14 +40,17 @@ func operands(n *ir.Node) []*ir.Value { return append(append([]*ir.Value{}, n.In
 // check runs a stream without arithmetic: an error is a fault of this compiler.
 func (b *result) check(n *ir.Node, s *npu.Stream) error {
 	regions := map[int]*npu.Memory{constants: npu.Constant(b.data), working: npu.Scratch(b.working)}
+	if b.slow > 0 {
+		regions[memory] = npu.Scratch(b.slow)
+	}
 	for i, v := range operands(n) {
 		data := make([]byte, v.Type.Bytes())
 		switch r := b.regions[i]; {
-		case r == working && i < len(n.In):
+		case i < len(n.In) && regions[r] != nil:
 			if err := regions[r].Put(b.at[i], data); err != nil {
 				return err
 			}
-		case r == working:
+		case regions[r] != nil:
 		case i < len(n.In):
 			regions[r] = npu.Constant(data)
 		default:
@@ -57,23 +60,30 @@ func (b *result) check(n *ir.Node, s *npu.Stream) error {
 	return s.Check(regions, nil)
 }
 
+// copies says that a region is of the working memory, where inputs and results are copies.
+func (b *result) copies(region int) bool { return region == working || region == memory && b.slow > 0 }
+
 // invoke is the call of the driver.
 func (b *result) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
-	c := &invocation{program: &call.Image{Ext: "stream", Data: b.actions}, bytes: len(b.actions), scratch: b.working,
-		takes: takes}
-	scratch := call.Scratch{CType: "uint8_t"}
+	c := &invocation{program: &call.Image{Ext: "stream", Data: b.actions}, bytes: len(b.actions),
+		scratch: b.slow + b.working, takes: takes}
 	c.region(constants, blob("weights", b.data), call.Null{}, len(b.data))
+	if b.slow > 0 {
+		slow := call.Scratch{CType: "uint8_t"}
+		c.region(memory, slow, slow, b.slow)
+	}
 	if b.working > 0 {
+		scratch := call.Scratch{CType: "uint8_t", Off: b.slow}
 		c.region(working, scratch, scratch, b.working)
 	}
 	for i, v := range operands(n) {
 		in, out := call.In{I: i, CType: "uint8_t"}, call.Out{I: i - len(n.In), CType: "uint8_t"}
 		r := b.regions[i]
 		switch {
-		case r == working && i < len(n.In):
+		case b.copies(r) && i < len(n.In):
 			c.in = append(c.in, part(call.In{I: i, CType: "void"}, v.Type, r, b.at[i]))
 			continue
-		case r == working:
+		case b.copies(r):
 			c.out = append(c.out, part(call.Out{I: out.I, CType: "void"}, v.Type, r, b.at[i]))
 			continue
 		}
@@ -85,6 +95,9 @@ func (b *result) invoke(n *ir.Node, takes *call.Estimate) *call.Lowered {
 	}
 	l := c.lowered()
 	if b.over.Scratch {
+		if b.over.Ahead += b.slow; b.slow > 0 {
+			b.over.Behind = n.In[b.over.I].Type.Bytes()
+		}
 		l.Overlap = []call.Overlap{b.over}
 	}
 	return l

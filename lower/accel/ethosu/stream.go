@@ -81,7 +81,7 @@ func (t *trials) fill(a *area) {
 // in use at a time. It gives how many parts there are; 0: it reads the constants.
 func (t *trials) stream(i int) (best int) {
 	had, l := t.layers, t.layers[i]
-	for n := 1; n <= mostParts && l.kernel != nil; n *= 2 {
+	for n := 1; n <= mostParts && l.kernel != nil && !l.striped; n *= 2 {
 		parts := t.parts(l, n)
 		if parts == nil || n == 1 && t.cfg.Cycles([]*npu.Op{&parts[0].Op}) >= t.cfg.Cycles([]*npu.Op{&l.Op}) {
 			break

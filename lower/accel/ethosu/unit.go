@@ -28,20 +28,29 @@ const (
 // Unit is an Ethos-U of one configuration, a board's or any.
 type Unit struct {
 	MACs, U65 int
+	Mode      int
+	Cache     int
+	cfg       *npu.Config
 	board     bool
+	most      int64 // bytes of working memory that a segment may have; 0: any
 }
 
 var _ accel.Accelerator = (*Unit)(nil)
 
 // New is an Ethos-U55 with 128 MACs.
-func New() *Unit { return &Unit{MACs: 128} }
+func New() *Unit {
+	return &Unit{MACs: 128, Cache: npu.CacheKiB, cfg: npu.Find("ethos-u55-128").With(0, npu.CacheKiB<<10)}
+}
 
 // Kind is the name in board files.
 func (*Unit) Kind() string { return Kind }
 
 func (u *Unit) params() []accel.Param {
 	return []accel.Param{{Name: "macs", Doc: "multiplications of a cycle", Low: 32, High: 512, One: &u.MACs},
-		{Name: "u65", Doc: "1: an Ethos-U65", High: 1, One: &u.U65}}
+		{Name: "u65", Doc: "1: an Ethos-U65", High: 1, One: &u.U65},
+		{Name: "memory", Doc: "where things lie: all in the SRAM; all but constants; only working memory. " +
+			"Without it: shared-sram, of U65 dedicated-sram", Words: npu.Modes, One: &u.Mode},
+		{Name: "cache", Doc: "KiB of dedicated SRAM", Low: 16, High: 1 << 20, One: &u.Cache}}
 }
 
 // Params documents the keys of a board file.
@@ -53,17 +62,23 @@ func (*Unit) Configure(params map[string]any) (accel.Accelerator, error) {
 	if err := accel.DecodeParams(params, u.params()); err != nil {
 		return nil, err
 	}
-	if u.config() == nil {
+	c := npu.Find(u.name())
+	if c == nil {
 		return nil, fmt.Errorf("accelerator %s does not exist; want one of %s", u.name(),
 			strings.Join(lists.Map(npu.Configs, func(c npu.Config) string { return c.Name }), ", "))
 	}
-	u.board = true
+	u.board, u.cfg = true, c.With(npu.Mode(u.Mode), u.Cache<<10)
 	return u, nil
 }
 
 func (u *Unit) name() string { return fmt.Sprintf("ethos-u%d-%d", 55+10*u.U65, u.MACs) }
 
-func (u *Unit) config() *npu.Config { return npu.Find(u.name()) }
+// Within is the same with segments that take fewer bytes, and more cycles.
+func (u *Unit) Within(bytes int) accel.Accelerator {
+	x := *u
+	x.most = int64(bytes)
+	return &x
+}
 
 // Traits says: 4-D tensors, channels last.
 func (*Unit) Traits() accel.Traits {
@@ -72,7 +87,7 @@ func (*Unit) Traits() accel.Traits {
 
 // CheckLegality gives the reasons why the configuration does not compute a node exactly.
 func (u *Unit) CheckLegality(n *ir.Node) []kernel.Reason {
-	if why := refused(u.config(), n); why != "" {
+	if why := refused(u.cfg, n); why != "" {
 		return []kernel.Reason{{Code: formCode, Text: why}}
 	}
 	return nil
@@ -96,14 +111,14 @@ func (u *Unit) Kernels() []*kernel.Kernel {
 		}
 		out = append(out, &kernel.Kernel{Name: Kind + "." + d.Name, Library: Kind, Ops: []*ir.OpDef{d},
 			Doc: "on the accelerator: " + d.Doc, Rules: kernel.Rules{{Code: formCode, Doc: strings.Join(docs, "; or "),
-				Check: func(n *kernel.Node) string { return refused(u.config(), n.Node) }}}})
+				Check: func(n *kernel.Node) string { return refused(u.cfg, n.Node) }}}})
 	}
 	return out
 }
 
 // Compile makes a segment's stream and the call that runs it: inputs and results are regions of their own.
 func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
-	b, err := build(u.config(), n.Body[0])
+	b, err := build(u.cfg, n.Body[0], u.most)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +126,7 @@ func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
 	if err != nil {
 		return nil, bug.Errorf("%s: %w", n.Name, err)
 	}
+	s.Config = u.cfg
 	takes, err := estimate(s)
 	if err == nil {
 		err = b.check(n, s)

@@ -3,6 +3,7 @@
 package npu
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"math"
 )
@@ -31,9 +32,27 @@ func (o *Op) Pack(c *Config, w []int16) [][]byte {
 			}
 			list = append(list, v)
 		})
-		out = append(out, EncodeWeights(list))
+		out = append(out, c.encode(list))
 	}
 	return out
+}
+
+// encode is EncodeWeights, once for each list where the configuration keeps them.
+func (c *Config) encode(list []int16) []byte {
+	if c.encoded == nil {
+		return EncodeWeights(list)
+	}
+	var text []byte
+	for _, w := range list {
+		text = binary.LittleEndian.AppendUint16(text, uint16(w))
+	}
+	k := sha256.Sum256(text)
+	b, ok := c.encoded.Load(k)
+	if !ok {
+		b = EncodeWeights(list)
+		c.encoded.Store(k, b)
+	}
+	return b.([]byte)
 }
 
 // PackScales is biases and scales for every core.
@@ -80,7 +99,7 @@ func (o *Op) Choose(c *Config, weightBytes float64) bool {
 				if d < o.OFM.C && d%deepUnit != 0 {
 					continue
 				}
-				if x.Block = (Block{h, w, d}); x.arrange(c) {
+				if x.Block = (Block{h, w, d}); x.Arrange(c) {
 					e, _ := c.estimate(&group{Op: &x, parts: 1, weightBytes: weightBytes}, 0)
 					if n := e.Cycles + c.cycles(&x)/1024; n < least { // of equal ones that with the fewest of its own
 						best, least, found = x, n, true
@@ -105,8 +124,8 @@ func (o *Op) partFirst() bool {
 	return o.IFM.C <= inUnit || n*up(o.IFM.C, deep) > up(o.IFM.C, inUnit)*up(n, taps)
 }
 
-// arrange divides the shared memory for the operation's blocks.
-func (o *Op) arrange(c *Config) bool {
+// Arrange divides the shared memory for the blocks that it has; false: they do not fit.
+func (o *Op) Arrange(c *Config) bool {
 	l := o.layout(c)
 	o.IB2 = outBanks + l.in
 	o.IBEnd = o.IB2 + l.second

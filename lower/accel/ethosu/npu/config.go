@@ -4,7 +4,10 @@
 // refuses what silicon would punish in silence. Facts are those of Vela 3.10's sources.
 package npu
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Block is a size in elements.
 type Block struct{ H, W, C int }
@@ -12,8 +15,38 @@ type Block struct{ H, W, C int }
 // Elems is the number of elements.
 func (b Block) Elems() int { return b.H * b.W * b.C }
 
-// Config is one configuration of the hardware.
+// Mode is where things lie: 0 is what Vela assumes by itself, a U55's SharedSRAM or a U65's DedicatedSRAM.
+type Mode int
+
+// Modes of memory, by Vela's names.
+const (
+	SRAMOnly      Mode = 1 + iota // all in the SRAM
+	SharedSRAM                    // constants in a slower memory
+	DedicatedSRAM                 // all but the working memory in a slower one
+)
+
+// Modes are their names in board files.
+var Modes = []string{SRAMOnly: "sram-only", SharedSRAM: "shared-sram", DedicatedSRAM: "dedicated-sram"}
+
+// Config is one configuration with what surrounds it.
 type Config struct {
+	Hardware
+	Mode    Mode
+	Cache   int       // bytes of a dedicated memory
+	encoded *sync.Map // weights that were encoded before
+}
+
+// With is a configuration in a mode of memory, that keeps what it encodes.
+func (c *Config) With(m Mode, cache int) *Config { return &Config{c.Hardware, m, cache, &sync.Map{}} }
+
+// CacheKiB is Vela's dedicated memory.
+const CacheKiB = 384
+
+// Dedicated says that there is a fast memory beside that with inputs and results.
+func (c *Config) Dedicated() bool { return c.Mode == DedicatedSRAM || c.Mode == 0 && c.U65 }
+
+// Hardware is what a configuration is made of.
+type Hardware struct {
 	Name  string
 	U65   bool
 	MACs  int   // of a cycle, of a core
@@ -31,18 +64,18 @@ type Config struct {
 
 // Configs are all there are.
 var Configs = []Config{
-	{"ethos-u55-32", false, 32, 1, Block{1, 1, 4}, 16, [5]int{2, 2, 4, 4, 4},
-		[8]float64{2, 3, 3, 3, 4, 6, 1, 2}, [3]float64{1, 1, 0}},
-	{"ethos-u55-64", false, 64, 1, Block{1, 1, 8}, 16, [5]int{2, 2, 4, 4, 8},
-		[8]float64{1, 1.5, 1.5, 1.5, 2, 3, 0.5, 1}, [3]float64{1, 1, 0}},
-	{"ethos-u55-128", false, 128, 1, Block{1, 2, 8}, 24, [5]int{4, 4, 8, 8, 12},
-		[8]float64{0.75, 1.25, 0.75, 0.75, 1, 1.5, 0.25, 0.5}, [3]float64{1, 0.5, 0}},
-	{"ethos-u55-256", false, 256, 1, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
-		[8]float64{0.625, 1.125, 0.5, 0.375, 0.5, 0.75, 0.125, 0.25}, [3]float64{1, 0.25, 0}},
-	{"ethos-u65-256", true, 256, 1, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
-		[8]float64{0.625, 1.125, 0.5, 0.375, 0.5, 0.75, 0.125, 0.25}, [3]float64{1, 0.25, 0}},
-	{"ethos-u65-512", true, 256, 2, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
-		[8]float64{0.3125, 0.5625, 0.25, 0.1875, 0.25, 0.375, 0.0625, 0.125}, [3]float64{0.5, 0.125, 0}},
+	{Hardware: Hardware{"ethos-u55-32", false, 32, 1, Block{1, 1, 4}, 16, [5]int{2, 2, 4, 4, 4},
+		[8]float64{2, 3, 3, 3, 4, 6, 1, 2}, [3]float64{1, 1, 0}}},
+	{Hardware: Hardware{"ethos-u55-64", false, 64, 1, Block{1, 1, 8}, 16, [5]int{2, 2, 4, 4, 8},
+		[8]float64{1, 1.5, 1.5, 1.5, 2, 3, 0.5, 1}, [3]float64{1, 1, 0}}},
+	{Hardware: Hardware{"ethos-u55-128", false, 128, 1, Block{1, 2, 8}, 24, [5]int{4, 4, 8, 8, 12},
+		[8]float64{0.75, 1.25, 0.75, 0.75, 1, 1.5, 0.25, 0.5}, [3]float64{1, 0.5, 0}}},
+	{Hardware: Hardware{"ethos-u55-256", false, 256, 1, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
+		[8]float64{0.625, 1.125, 0.5, 0.375, 0.5, 0.75, 0.125, 0.25}, [3]float64{1, 0.25, 0}}},
+	{Hardware: Hardware{"ethos-u65-256", true, 256, 1, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
+		[8]float64{0.625, 1.125, 0.5, 0.375, 0.5, 0.75, 0.125, 0.25}, [3]float64{1, 0.25, 0}}},
+	{Hardware: Hardware{"ethos-u65-512", true, 256, 2, Block{2, 2, 8}, 48, [5]int{8, 8, 16, 16, 20},
+		[8]float64{0.3125, 0.5625, 0.25, 0.1875, 0.25, 0.375, 0.0625, 0.125}, [3]float64{0.5, 0.125, 0}}},
 }
 
 // Find is the configuration of a name; nil: there is none.

@@ -21,15 +21,14 @@ var (
 
 // memory is where a region lies: constants, memory, fast memory.
 func (c *Config) memory(region int) *area {
-	switch {
-	case !c.U65 && region == 0:
-		return &dram55
-	case !c.U65:
-		return &sram55
-	case region == 2:
-		return &sram65
+	fast, slow := &sram55, &dram55
+	if c.U65 {
+		fast, slow = &sram65, &dram65
 	}
-	return &dram65
+	if c.Mode == SRAMOnly || region == 2 || region != 0 && !c.Dedicated() {
+		return fast
+	}
+	return slow
 }
 
 // Estimate is the cycles that an operation takes, and what bounds it: "MACs", or a memory.
