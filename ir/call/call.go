@@ -209,7 +209,8 @@ type Estimate struct {
 // kernel never writes a byte before it has read the input's bytes that lie there, where the
 // output begins at least Ahead bytes before the input or, unless Behind is 0, at least Behind bytes
 // after it. With Exact both begin at the same byte and have the same size. Slower, where
-// not 0: the kernel takes fewer instructions where they lie so many bytes further, or apart.
+// not 0: the kernel takes fewer instructions where they lie so many bytes further, or apart; and it
+// adapts, so that the distances are those that it is worth. Without, some layer needs all of Ahead.
 type Overlap struct {
 	I, Ahead, Behind int
 	Out              int

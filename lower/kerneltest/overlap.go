@@ -20,12 +20,11 @@ import (
 
 // Distance is how far the result of a layer must begin before an input that it lies over.
 type Distance struct {
-	Node       *ir.Node
-	Takes      string        // the kernel
-	I, Out     int           // the input, the output
-	Stated     *call.Overlap // what the kernel says, nil: nothing
-	Row, Pixel int           // bytes of a row and a pixel of the result
-	Elem       int           // bytes of an element of the input: places of values are multiples
+	Node   *ir.Node
+	Takes  string        // the kernel
+	I, Out int           // the input, the output
+	Stated *call.Overlap // what the kernel says, nil: nothing
+	Elem   int           // bytes of an element of the input: places of values are multiples
 	// Least is the least distance from which on all that were tried are right. With an Exact statement it is 0 where
 	// the same place is right, and Shifted the least of other distances.
 	Least, Shifted int
@@ -35,21 +34,13 @@ type Distance struct {
 	step, in, out, inBytes, outBytes int
 }
 
-// Side is one on which the result may lie, nearer than apart.
-type Side struct {
-	Name          string // of the kernel, and of the side
-	Stated, Least int
-}
-
-// Sides are those about which the kernel states a distance.
-func (d Distance) Sides() (list []Side) {
-	if s := d.Stated; s != nil && s.Ahead > 0 && s.Ahead <= d.outBytes {
-		list = append(list, Side{d.Takes, s.Ahead, d.Least})
+// Spare is by how many bytes the kernel could state less for this layer; -1: it states nothing that is nearer than
+// apart, or what makes it slow (call.Overlap.Slower).
+func (d Distance) Spare() int {
+	if s := d.Stated; s != nil && s.Slower == 0 && s.Ahead > 0 && s.Ahead <= d.outBytes {
+		return s.Ahead - d.Least
 	}
-	if s := d.Stated; s != nil && s.Behind > 0 && s.Behind <= d.inBytes {
-		list = append(list, Side{d.Takes + " behind", s.Behind, d.Behind})
-	}
-	return list
+	return -1
 }
 
 func (d Distance) String() string {
@@ -59,8 +50,8 @@ func (d Distance) String() string {
 	} else if d.Stated != nil {
 		stated = fmt.Sprintf("%d stated (%d behind)", d.Stated.Ahead, d.Stated.Behind)
 	}
-	return fmt.Sprintf("%s, input %d: %s, %d measured (%d behind, %d at other places), %d bytes from %d, rows of %d: "+
-		"%s", d.Takes, d.I, stated, d.Least, d.Behind, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
+	return fmt.Sprintf("%s, input %d: %s, %d measured (%d behind, %d at other places), %d bytes from %d: %s",
+		d.Takes, d.I, stated, d.Least, d.Behind, d.Shifted, d.outBytes, d.inBytes, d.Node)
 }
 
 // overlaps lists the pairs of an input and a result of a layer that can be laid over each other, and gives the bytes
@@ -92,15 +83,8 @@ func (m *Guarded) overlaps(low map[*ir.Node]*call.Lowered, stated map[*ir.Node][
 
 // newDistance is that of result j before input i, of which the kernel says what is stated.
 func newDistance(n *ir.Node, i, j int, stated []call.Overlap) Distance {
-	y := n.Out[j].Type
-	d := Distance{Node: n, I: i, Out: j, inBytes: n.In[i].Type.Bytes(), outBytes: y.Bytes(),
-		Elem: n.In[i].Type.DType.Size(), Pixel: y.DType.Size()}
-	if s := y.Phys(); len(s) > 0 {
-		d.Pixel *= s[len(s)-1]
-		if d.Row = d.Pixel; len(s) > 1 {
-			d.Row *= s[len(s)-2]
-		}
-	}
+	d := Distance{Node: n, I: i, Out: j, inBytes: n.In[i].Type.Bytes(), outBytes: n.Out[j].Type.Bytes(),
+		Elem: n.In[i].Type.DType.Size()}
 	if at := slices.IndexFunc(stated, func(o call.Overlap) bool { return o.I == i && o.Out == j }); at >= 0 {
 		d.Stated = &stated[at]
 	}

@@ -324,9 +324,8 @@ type products struct {
 const blockPart = 22
 
 // over says how results of products, where the layer calls a tile for them, may lie over the rows. Tiles that go
-// through
-// all records with every row do so with a block of rows then: with as many as make up for what is done in front of a
-// record at least.
+// through all records with every row do so with a block of rows then: with as many as make up for what is done in
+// front of a record at least. Smaller blocks are right nearer, and too slow to be stated.
 func (l *layer) over(low *call.Lowered, p *products) *call.Lowered {
 	if p == nil {
 		return low

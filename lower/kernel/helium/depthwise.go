@@ -156,8 +156,7 @@ func lowerFlat(n *kernel.Node) *call.Lowered {
 		OutRow: c.Out.W * c.G.CIn, StrideH: c.Stride.H, PadTop: c.Pad.H, PadLeft: c.Pad.W * c.G.CIn, Down: 0,
 		Across: 0, Line: c.flatLine(), Records: period / vector, InZero: call.T(-p.InOff), Zero: call.T(p.OutOff),
 		ActMin: call.T(p.ActMin), ActMax: call.T(p.ActMax)}
-	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.CIn, Rows: 1, Reads: param.Mixed,
-		Last: c.Out.W*c.G.CIn - (c.G.CIn-1)/vector*vector}
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.CIn, Rows: 1, Reads: param.Mixed, Last: c.Out.W * c.G.CIn}
 	if c.Kernel.W > 1 {
 		params.Across = c.Dilation.W * c.G.CIn
 		if c.flatLine() > 0 {
@@ -284,6 +283,10 @@ func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	then, folds := c.l.threeSteps(vector)
 	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.CIn, Rows: 1, Reads: param.Mixed,
 		Last: max(0, c.G.CIn-vector)}
+	// Pixels at the right go before others that may read the first column: not where pixels at the left do that.
+	if right := 2*(c.Out.W-1)-c.Pad.W+3 > c.In.W || c.G.CIn <= vector; !right || c.Pad.W > 0 && c.Pad.W%2 != 0 {
+		k.Last = param.Channelwise(c.G.CIn, vector)
+	}
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}, Overlap: k.Overlap(&c.Window)}, call.Call{
 		Func: "nncc_helium_depthwise_3x3_stride2" + then + "_s8", Args: []call.Arg{
 			c.params(), i8In(0),

@@ -65,9 +65,13 @@ func convRow(fn, was, doc string, o *ir.OpDef, conds kernel.Rules,
 	return row(fn, was, doc, kernel.SpatialLayout, kernel.All(cond.Float32(), cond.NotEmpty, cond.UpTo2D, conds),
 		func(l *lowering, n *kernel.Node) {
 			g := kernel.Conv.Must(n)
-			w := l.convWeights(g, fn == "nncc_depthwise_conv2d_f32")
+			depthwise, at := fn == "nncc_depthwise_conv2d_f32", 1
+			if !depthwise && g.COut/g.Group%4 == 0 {
+				at = 4
+			}
+			w := l.convWeights(g, depthwise)
 			if !g.Transposed {
-				l.pixels(param.ConvWindow(g), g.N, g.CIn, g.COut, lastChannels(g, fn == "nncc_depthwise_conv2d_f32"))
+				l.channels(g, at)
 			}
 			l.call(fn, params(l, g), l.in(0), w, l.in(2), l.out(0))
 		}, o)
@@ -103,16 +107,10 @@ func (l *lowering) pixels(w param.Window, images, from, to, last int) {
 	l.low.Overlap = k.Overlap(&w)
 }
 
-// lastChannels are those that a float convolution writes together at the end of a pixel: depthwise ones read only
-// theirs.
-func lastChannels(g *op.ConvGeom, depthwise bool) int {
-	switch {
-	case depthwise && g.COut == g.CIn:
-		return g.COut
-	case !depthwise && g.COut/g.Group%4 == 0:
-		return 4
-	}
-	return 1
+// channels is pixels for a convolution that goes group by group, and writes so many channels of one at a time.
+func (l *lowering) channels(g *op.ConvGeom, at int) {
+	from, to := g.CIn/g.Group, g.COut/g.Group
+	l.pixels(param.ConvWindow(g), g.N, g.CIn, g.COut, g.COut-(to-at)-max(0, (g.Group-1)*(to-from)))
 }
 
 // pool is pixels for a pooling.
@@ -133,13 +131,14 @@ func poolFields(g *op.PoolGeom) []call.Field {
 		ints("in_c", g.C, "pad_bottom", end.H, "pad_right", end.W, "count_include_pad", count)...)
 }
 
-func poolRow(fn, was, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds kernel.Rules,
-	ops ...*ir.OpDef) *kernel.Kernel {
+// poolRow is a pool in float; once: 1 where it writes a channel when it has read all of it, 0 where it adds to results.
+func poolRow(fn, was, doc string, once int, build func(l *lowering, g *op.PoolGeom) *call.Struct,
+	conds kernel.Rules, ops ...*ir.OpDef) *kernel.Kernel {
 	return row(fn, was, doc, kernel.SpatialLayout, kernel.All(cond.Float32(), cond.NotEmpty, cond.FirstOutput, conds),
 		func(l *lowering, n *kernel.Node) {
 			g := kernel.Pool.Must(n)
 			l.call(fn, build(l, g), l.in(0), l.out(0))
-			l.pool(g, 0)
+			l.pool(g, once*g.C)
 			if hasAct(n.Node) {
 				l.clampF32()
 			}
@@ -161,12 +160,15 @@ func poolKernels() []*kernel.Kernel {
 	}
 	flat := kernel.Rules{cond.UpTo2D}
 	return []*kernel.Kernel{
-		poolRow("nncc_max_pool2d_f32", "NNCC-MAXPOOL-F32", "maximum pooling, 1-D and 2-D", window, flat, op.MaxPool),
-		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", window, flat,
+		poolRow("nncc_max_pool2d_f32", "NNCC-MAXPOOL-F32", "maximum pooling, 1-D and 2-D", 0, window, flat, op.MaxPool),
+		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", 0, window, flat,
 			op.AveragePool),
-		poolRow("nncc_lp_pool2d_f32", "NNCC-LPPOOL-F32", "p-norm pooling, 1-D and 2-D", norm, flat, op.LpPool),
-		poolRow("nncc_reduce_mean_f32", "NNCC-GLOBALAVGPOOL-F32", "mean over space", global, nil, op.GlobalAveragePool),
-		poolRow("nncc_reduce_max_f32", "NNCC-GLOBALMAXPOOL-F32", "maximum over space", global, nil, op.GlobalMaxPool),
-		poolRow("nncc_lp_pool2d_f32", "NNCC-GLOBALLPPOOL-F32", "p-norm over space", globalNorm, nil, op.GlobalLpPool),
+		poolRow("nncc_lp_pool2d_f32", "NNCC-LPPOOL-F32", "p-norm pooling, 1-D and 2-D", 1, norm, flat, op.LpPool),
+		poolRow("nncc_reduce_mean_f32", "NNCC-GLOBALAVGPOOL-F32", "mean over space", 0, global, nil,
+			op.GlobalAveragePool),
+		poolRow("nncc_reduce_max_f32", "NNCC-GLOBALMAXPOOL-F32", "maximum over space", 1, global, nil,
+			op.GlobalMaxPool),
+		poolRow("nncc_lp_pool2d_f32", "NNCC-GLOBALLPPOOL-F32", "p-norm over space", 1, globalNorm, nil,
+			op.GlobalLpPool),
 	}
 }

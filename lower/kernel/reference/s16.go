@@ -150,7 +150,7 @@ var conv16Row = row("nncc_conv2d_s16", "NNCC-CONV-S16", "int16 convolution with 
 func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w call.Arg) {
 	_, mult, shift := channelArgs(p, g.COut)
 	if _, ok := x.(call.In); ok {
-		l.pixels(param.ConvWindow(g), g.N, g.CIn, g.COut, 1)
+		l.channels(g, 1)
 	}
 	l.call("nncc_conv2d_s16", s, x, w, l.in(2), mult, shift, l.out(0))
 }

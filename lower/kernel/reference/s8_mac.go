@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
-	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // The integer convolutions and matrix products of this file take weights with
@@ -100,7 +99,7 @@ func convS8Row(fn, was, doc string, depthwise bool) *kernel.Kernel {
 			w = l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1})
 		}
 		zero, mult, shift := channelArgs(p, g.COut)
-		l.pixels(param.ConvWindow(g), g.N, g.CIn, g.COut, 1)
+		l.channels(g, 1)
 		l.call(fn, params(typ, f...), l.in(0), w, l.in(2), zero, mult, shift, l.out(0))
 	}, op.Conv)
 }
