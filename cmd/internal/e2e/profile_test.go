@@ -111,7 +111,9 @@ func TestChains(t *testing.T) {
 		testenv.Check(t, s.Rows == x.Rows && s.RingBytes > 0 && strings.Count(text, x.Name) >= 2, "step %+v of %+v\n%s",
 			s, x, text)
 	}
-	testenv.Equal(t, bytes.Count(o.Report.HTML(), []byte("<th scope=row>")), layers, "rows of the page")
+	page := o.Report.HTML()
+	testenv.Equal(t, bytes.Count(page, []byte("<th scope=row>")), layers, "rows of the page")
+	testenv.Equal(t, bytes.Count(page, []byte(">chain</text>")), len(o.Lowered.Tiled.Chains), "boxes of chains")
 	steps := fmt.Sprintf("_STEPS %d\n", len(v.Steps))
 	testenv.Check(t, slices.ContainsFunc(o.Files, func(f codegen.File) bool {
 		return f.Path == o.Info.Prefix+".h" && strings.Contains(string(f.Data), steps)

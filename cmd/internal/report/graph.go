@@ -27,6 +27,7 @@ type GraphNode struct {
 	In      []int      `json:"in"`
 	Out     []int      `json:"out"`
 	Consts  []Constant `json:"constants,omitempty"`
+	chain   string     // with which it runs a few rows at a time
 }
 
 // Tensor is a value at run time.
@@ -104,6 +105,7 @@ func (b *graphBuilder) node(n *ir.Node, segment *ir.Node) {
 	if i, ok := b.layers[step]; ok {
 		x.Layer = i
 	}
+	x.chain = step.Chain
 	for i, v := range n.In {
 		switch {
 		case v == nil:

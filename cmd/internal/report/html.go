@@ -329,6 +329,7 @@ type nodeView struct {
 	Refused     bool // by a better kernel, or the accelerator
 	Reasons     []refusalLine
 	in, out     []int
+	chain       string
 }
 
 // tensorView is a tensor that a node reads or gives.
@@ -400,7 +401,7 @@ func (p *page) nodes() {
 func (p *page) newNode(g *Graph, i int, made map[int]bool) *nodeView {
 	n := &g.Nodes[i]
 	v := &nodeView{Index: i, Name: n.Name, Op: n.Op, LayerIndex: n.Layer, Segment: n.Segment, MACs: n.MACs,
-		Consts: n.Consts, in: n.In, out: n.Out, Class: "view", Runs: "no code"}
+		Consts: n.Consts, in: n.In, out: n.Out, chain: n.chain, Class: "view", Runs: "no code"}
 	if n.Layer >= 0 && n.Layer < len(p.Layers) {
 		v.Layer = &p.Layers[n.Layer]
 		v.Class, v.Runs = kernelClass(*v.Layer), runsOn(*v.Layer)

@@ -29,9 +29,9 @@ type legendRow struct {
 	Nodes       int
 }
 
-// box is a node, an input or an output.
+// box is a node, a chain of them, an input or an output.
 type box struct {
-	ID         string // n12 of node 12, i0 of an input, o0 of an output
+	ID         string // n12 of node 12 and of a chain that begins with it, i0 of an input, o0 of an output
 	X, Y, W, H float64
 	Class      string
 	Op, Tag    string  // the first line, left and right
@@ -39,6 +39,13 @@ type box struct {
 	Title      string  // everything, for the pointer
 	Share      float64 // width of the bar: of the node with most instructions or MACs
 	Refused    bool    // it runs in portable C though better kernels exist
+	Inside     []inner // layers of a chain
+}
+
+// inner is a line within a box.
+type inner struct {
+	Y    float64
+	Text string
 }
 
 // wire is a value on its way.
@@ -53,6 +60,7 @@ const (
 	boxWidth, boxHeight  = 208.0, 58.0
 	thinHeight           = 24.0 // of inputs, outputs and nodes without code
 	opFont, smallFont    = 13.0, 11.0
+	lineHeight           = 15.0
 	stripe, textInset    = 6.0, 14.0
 	drawingEdge          = 12.0 // around the whole
 	textWidth            = boxWidth - textInset - 8
@@ -106,20 +114,37 @@ func newDrawing(r *Report, nodes []*nodeView) *drawing {
 	return d
 }
 
+// together are the nodes of a box: those of a chain are one.
+func together(nodes []*nodeView) (list [][]*nodeView) {
+	chains := map[string]int{}
+	for _, n := range nodes {
+		at, ok := chains[n.chain]
+		if n.chain == "" || !ok {
+			at, list = len(list), append(list, nil)
+			chains[n.chain] = at
+		}
+		list[at] = append(list[at], n)
+	}
+	return list
+}
+
 // fill makes the boxes and the edges: inputs where they are first read, outputs last.
 func (p *plan) fill(r *Report, nodes []*nodeView) {
-	cost, most := costs(nodes), 0.0
-	for _, c := range cost {
-		most = max(most, c)
-	}
+	groups := together(nodes)
+	cost := costs(groups)
+	most := max(slices.Max(cost), 1)
 	made := map[int]bool{}
 	for _, n := range nodes {
 		for _, t := range n.out {
 			made[t] = true
 		}
 	}
-	for i, n := range nodes {
-		for _, t := range n.in {
+	for i, g := range groups {
+		var in []int
+		for _, n := range g {
+			in = append(in, n.in...)
+		}
+		for _, t := range in {
 			if x := r.Graph.tensor(t); x != nil && !made[t] {
 				made[t] = true
 				p.maker[t] = len(p.boxes)
@@ -127,14 +152,17 @@ func (p *plan) fill(r *Report, nodes []*nodeView) {
 			}
 		}
 		at := len(p.boxes)
-		p.boxes = append(p.boxes, nodeBox(n, cost[i]/max(most, 1)))
-		for _, t := range n.in {
-			if from, ok := p.maker[t]; ok {
-				p.edges = append(p.edges, layered.Edge{From: from, To: at})
+		p.boxes = append(p.boxes, nodeBox(g, cost[i]/most))
+		for _, t := range in {
+			from, ok := p.maker[t]
+			if e := (layered.Edge{From: from, To: at}); ok && !slices.Contains(p.edges, e) {
+				p.edges = append(p.edges, e)
 			}
 		}
-		for _, t := range n.out {
-			p.maker[t] = at
+		for _, n := range g {
+			for _, t := range n.out {
+				p.maker[t] = at
+			}
 		}
 	}
 	p.outputs(r, nodes)
@@ -166,21 +194,23 @@ func (p *plan) outputs(r *Report, nodes []*nodeView) {
 	}
 }
 
-// costs are the instructions of nodes, or MACs where these are not known.
-func costs(nodes []*nodeView) []float64 {
-	out := make([]float64, len(nodes))
-	for i, n := range nodes {
-		if n.Layer != nil && n.Alone && n.Layer.Instructions != nil {
-			out[i] = float64(*n.Layer.Instructions)
+// costs are the instructions of boxes, or MACs where these are not known.
+func costs(groups [][]*nodeView) []float64 {
+	known, macs := make([]float64, len(groups)), make([]float64, len(groups))
+	for i, g := range groups {
+		seen := map[int]bool{}
+		for _, n := range g {
+			macs[i] += float64(n.MACs)
+			if n.Layer != nil && (n.Alone || n.chain != "") && n.Layer.Instructions != nil && !seen[n.LayerIndex] {
+				seen[n.LayerIndex] = true
+				known[i] += float64(*n.Layer.Instructions)
+			}
 		}
 	}
-	if slices.Max(out) > 0 {
-		return out
+	if slices.Max(known) > 0 {
+		return known
 	}
-	for i, n := range nodes {
-		out[i] = float64(n.MACs)
-	}
-	return out
+	return macs
 }
 
 func endBox(id, what string, t *Tensor) box {
@@ -190,7 +220,8 @@ func endBox(id, what string, t *Tensor) box {
 	return b
 }
 
-func nodeBox(n *nodeView, share float64) box {
+func nodeBox(g []*nodeView, share float64) box {
+	n, last := g[max(0, slices.IndexFunc(g, func(x *nodeView) bool { return x.Layer != nil }))], g[len(g)-1]
 	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class,
 		Share: share * (boxWidth - stripe), Refused: n.Class == "portable" && n.Refused}
 	tag := n.Runs
@@ -201,11 +232,14 @@ func nodeBox(n *nodeView, share float64) box {
 		tag = fmt.Sprintf("%s %d", n.Runs, *n.Segment)
 	}
 	b.Tag = fit(tag, smallFont*bold, textWidth*longestTag)
-	b.Op = fit(n.Op, opFont*bold, textWidth-textSpan(b.Tag, smallFont*bold)-10)
-	b.Name = fitTail(n.Name, smallFont, textWidth)
 	full := []string{n.Op, n.Name, ""}
-	if len(n.Out) > 0 {
-		full[2] = n.Out[0].text()
+	if len(g) > 1 {
+		full[0], full[1] = "chain", n.chain
+	}
+	b.Op = fit(full[0], opFont*bold, textWidth-textSpan(b.Tag, smallFont*bold)-10)
+	b.Name = fitTail(full[1], smallFont, textWidth)
+	if len(last.Out) > 0 {
+		full[2] = last.Out[0].text()
 		b.Type = fit(full[2], smallFont, textWidth)
 	}
 	if b.Op != full[0] || b.Name != full[1] || b.Type != full[2] || n.Class == "view" {
@@ -213,6 +247,14 @@ func nodeBox(n *nodeView, share float64) box {
 	}
 	if n.Class == "view" {
 		b.H = thinHeight
+	}
+	seen := map[int]bool{}
+	for _, x := range g {
+		if len(g) > 1 && x.Layer != nil && !seen[x.LayerIndex] {
+			seen[x.LayerIndex] = true
+			b.H = boxHeight + lineHeight*float64(len(seen))
+			b.Inside = append(b.Inside, inner{b.H - 10, fitTail(x.Layer.Name, smallFont, textWidth)})
+		}
 	}
 	return b
 }
