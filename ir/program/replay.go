@@ -111,7 +111,7 @@ func (r *replay) step(k int, s *Step, eval Eval) {
 		return nil
 	}
 	scratch := func() {
-		for _, b := range s.own() {
+		for _, b := range s.Own() {
 			r.p.extent(b).runs(r.poison)
 		}
 	}

@@ -69,8 +69,8 @@ func (s *Step) Fetched(constant int) int {
 	return -1
 }
 
-// own is the memory of a step alone: scratch, and what it fetches constants to.
-func (s *Step) own() []int {
+// Own is the memory of a step alone: scratch, and what it fetches constants to.
+func (s *Step) Own() []int {
 	var list []int
 	if s.Scratch >= 0 {
 		list = append(list, s.Scratch)

@@ -15,7 +15,7 @@ import (
 func (p *Program) Until(buffer int) int {
 	e := p.extent(buffer)
 	for k, s := range p.Steps {
-		for _, b := range slices.Concat(s.own(), s.Out) {
+		for _, b := range slices.Concat(s.Own(), s.Out) {
 			if p.extent(b).meets(e) {
 				return k
 			}
@@ -203,7 +203,7 @@ func (p *Program) Pieces() []Piece {
 		}
 	}
 	for k, s := range p.Steps {
-		for _, b := range s.own() {
+		for _, b := range s.Own() {
 			list = append(list, Piece{b, p.Buffers[b].Offset, p.Buffers[b].Offset + p.Buffers[b].Bytes, k, k})
 		}
 	}
@@ -295,6 +295,9 @@ func (p *Program) Address(buffer int) int {
 	}
 	return b.Offset
 }
+
+// Runs are the bytes of the value of a buffer among those of the program, in one run or in rows.
+func (p *Program) Runs(buffer int, f func(at, n int)) { p.extent(buffer).runs(f) }
 
 // end is the place behind the last byte.
 func (e extent) end() int {

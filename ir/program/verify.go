@@ -231,14 +231,14 @@ func (p *Program) mayUse(s *Step, e extent, x *stay) bool {
 
 // verifyScratch: nothing that is needed lies in the scratch memory of a step.
 func (p *Program) verifyScratch(k int, s *Step, stays []*stay) error {
-	for i, own := range s.own() {
+	for i, own := range s.Own() {
 		e := p.extent(own)
 		for _, x := range stays {
 			if x.first <= k && k <= x.last && x.meets(e) && !(x.last == k && p.mayUse(s, e, x)) {
 				return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(x.buffer), x.at)
 			}
 		}
-		for _, o := range s.own()[:i] {
+		for _, o := range s.Own()[:i] {
 			if p.extent(o).meets(e) {
 				return fault("%s: the scratch memory at %d overlaps other memory of its own", s, e.at)
 			}

@@ -262,23 +262,10 @@ func TestWeightsSwap(t *testing.T) {
 func runFolder(t *testing.T, spec *boards.Spec, files []codegen.File, o *driver.Compiled) [][]byte {
 	t.Helper()
 	im := mustBuild(t, spec, folder(t, files), run.BuildOptions{Jobs: 1, Sanitize: spec.Core == "host"})
-	it := newItem(t, o.Info.Prefix, nil, o)
-	var cases []run.Case
-	for k := range batchCases {
-		cases = append(cases, run.Case{Inputs: verify.Memory(it.in[k], o.Lowered.Graph.In)})
-	}
-	res, err := run.Run(context.Background(), spec, im, cases)
+	cases := mustCases(t, o.Config, o)
+	res, err := run.Run(context.Background(), spec, im, memory(o, cases))
 	require(t, err)
-	for k, r := range res.Cases {
-		testenv.Require(t, r.Status == 0, "%s: status %d", spec.Name, r.Status)
-		out := make([]*tensor.Dense, len(r.Outputs))
-		for i, v := range o.Lowered.Graph.Out {
-			if out[i], err = verify.FromMemory(r.Outputs[i], v.Type); err != nil {
-				t.Fatal(err)
-			}
-		}
-		compareInterpreter(t, it, k, spec.Name, out)
-	}
+	asInterpreted(t, o, cases, res)
 	return res.Cases[0].Outputs
 }
 

@@ -3,11 +3,14 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -15,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -202,8 +206,9 @@ func (d *drawnNetwork) conv(name string, x *ir.Value, to, k int) *ir.Value {
 }
 
 // blocks is a network of drawn blocks as mobile networks have them: expanding, depthwise and projecting convolutions,
-// some with a stride or a residual, an encoder with its decoder, one or two inputs and more outputs.
-func blocks(t *testing.T, seed uint64) *ir.Graph {
+// some with a stride or a residual, an encoder with its decoder, attention, one or two inputs and more outputs; and
+// which of these are state.
+func blocks(t *testing.T, seed uint64) (_ *ir.Graph, states []string) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	d := &drawnNetwork{t: t, g: ir.New("blocks"), seed: seed}
 	input := func(name string, shape ...int) *ir.Value {
@@ -253,8 +258,63 @@ func blocks(t *testing.T, seed uint64) *ir.Graph {
 			ir.Rand(seed+uint64(n), tensor.F32, []int{low.Type.Shape[1], 4, 2, 2})))
 		x = relu(d.conv(name("decode"), d.add(op.Concat, name("skip"), ir.Attrs{"axis": ir.Int(1)}, x, up), 4, 3))
 	}
+	if x.Type.Shape[2] <= 8 && r.IntN(2) == 0 {
+		x = d.attention(name, x, 1+r.IntN(3), 2+r.IntN(6))
+	}
 	d.g.AddOutput("z", x)
-	return d.g
+	if r.IntN(3) == 0 {
+		states = []string{"kept=h"}
+		h := relu(d.add(op.Add, name("next"), nil, x, input("h", x.Type.Shape...)))
+		d.g.AddOutput("kept", h)
+		if r.IntN(2) == 0 {
+			d.g.AddOutput("unit", d.recurrent(name, h, 1+r.IntN(9)))
+			states = append(states, "unit=u")
+		}
+	}
+	return d.g, states
+}
+
+// reshape is a view.
+func (d *drawnNetwork) reshape(name string, x *ir.Value, shape ...int) *ir.Value {
+	return d.add(op.Reshape, name, nil, x, d.g.AddConst("s_"+name, tensor.Ints(shape...)))
+}
+
+// attention adds to a map what all of its pixels say to each, by some heads of so many channels.
+func (d *drawnNetwork) attention(name func(string) string, x *ir.Value, heads, size int) *ir.Value {
+	c, pixels := x.Type.Shape[1], x.Type.Shape[2]*x.Type.Shape[3]
+	turn := func(x *ir.Value, perm ...int) *ir.Value {
+		return d.add(op.Transpose, name("turn"), ir.Attrs{"perm": ir.Ints(perm...)}, x)
+	}
+	product := func(x *ir.Value, from, to int) *ir.Value {
+		w := name("w")
+		return d.add(op.MatMul, name("product"), nil, x, d.g.AddConst(w, ir.Rand(d.seed+uint64(len(w)+to), tensor.F32,
+			[]int{from, to})))
+	}
+	rows := turn(d.reshape(name("rows"), x, 1, c, pixels), 0, 2, 1)
+	head := func(perm ...int) *ir.Value {
+		return turn(d.reshape(name("heads"), product(rows, c, heads*size), 1, pixels, heads, size), perm...)
+	}
+	scores := d.add(op.MatMul, name("scores"), nil, head(0, 2, 1, 3), head(0, 2, 3, 1))
+	weights := d.add(op.Softmax, name("softmax"), ir.Attrs{"axis": ir.Int(-1)}, scores)
+	sum := d.add(op.MatMul, name("mixed"), nil, weights, head(0, 2, 1, 3))
+	y := product(d.reshape(name("joined"), turn(sum, 0, 2, 1, 3), 1, pixels, heads*size), heads*size, c)
+	return d.add(op.Add, name("residual"), nil, x, d.reshape(name("map"), turn(y, 0, 2, 1), x.Type.Shape...))
+}
+
+// recurrent is the new state of some units that see the mean of a map, and their own state, the input u.
+func (d *drawnNetwork) recurrent(name func(string) string, x *ir.Value, units int) *ir.Value {
+	d.t.Helper()
+	c := x.Type.Shape[1]
+	weights := func(shape ...int) *ir.Value {
+		return d.g.AddConst(name("w"), ir.Rand(d.seed+uint64(shape[1]), tensor.F32, shape))
+	}
+	mean := d.reshape(name("mean"), d.add(op.GlobalAveragePool, name("pool"), nil, x), 1, 1, c)
+	u := d.g.AddInput("u", ir.T(tensor.F32, 1, 1, units))
+	n, err := d.g.Add(op.GRU, "units", ir.Attrs{"hidden_size": ir.Int(units)}, 2, mean, weights(1, 3*units, c),
+		weights(1, 3*units, units), nil, nil, u)
+	testenv.OK(d.t, err)
+	n.Origin = []string{"units"}
+	return n.Out[1]
 }
 
 // drawnProgram is a network of a kind that the seed says, compiled with drawn flags; an error: it is refused.
@@ -266,11 +326,19 @@ func drawnProgram(t *testing.T, seed uint64) (o *driver.Compiled, c *driver.Conf
 	}
 	c.MaxRAM, c.Kernels = []string{"", "1"}[r.IntN(2)], option.Kernels(2*r.IntN(2))
 	c.CalibMethod, c.Equalize = option.MinMax, false // quick
-	net := blocks(t, seed)
+	c.Name = fmt.Sprint("net", seed)
+	net, states := blocks(t, seed)
+	if c.States = states; states == nil && len(net.In) == 1 && r.IntN(4) == 0 {
+		c.Stream = "2"
+	}
+	if states != nil || c.Stream != "" {
+		c.IOLayout = option.ONNXLayout
+	}
 	switch seed % 4 {
 	case 0:
-		net = irtest.Gen(seed, tensor.F32)
+		net, c.States, c.Stream = irtest.Gen(seed, tensor.F32), nil, ""
 	case 1:
+		c.States, c.Stream = nil, ""
 		net, c.Precision, c.Weights = irtest.GenQDQ(seed), option.Auto, option.Int8Weights
 	}
 	o, err = tryNet(t, net, c)
@@ -278,12 +346,14 @@ func drawnProgram(t *testing.T, seed uint64) (o *driver.Compiled, c *driver.Conf
 }
 
 // TestReplayed: drawn networks, planned with overlap, chains and rings, in one piece and in parts, compute the same
-// bits when every byte that holds nothing is poison. NNCC_RANDOM as for TestRandomQDQ; 1,000 with NNCC_LONG.
+// bits when every byte that holds nothing is poison: in the interpreter, and as firmware, no step of which writes a
+// byte that is not of its results or its own memory. NNCC_RANDOM as for TestRandomQDQ; 1,000 with NNCC_LONG.
 func TestReplayed(t *testing.T) {
 	from, n := testenv.Range(t, map[bool]int{false: 12, true: 1000}[testenv.Long()])
 	seen := map[string]int{}
+	batches, objects := map[string][]*driver.Compiled{}, t.TempDir()
 	for k := from; k < from+n; k++ {
-		o, c, text, err := drawnProgram(t, uint64(k))
+		o, _, text, err := drawnProgram(t, uint64(k))
 		if err != nil {
 			seen["refused"]++
 			t.Logf("seed %d:%s: %v", k, text, err)
@@ -296,31 +366,123 @@ func TestReplayed(t *testing.T) {
 				plans, seen["parts"] = append(plans, parts), seen["parts"]+1
 			}
 		}
-		cases := mustCases(t, c, o)
-		want := testenv.Must(interp.Run(o.Lowered.Graph, cases[0].Inputs, nil))(t)
+		in := irtest.Inputs(o.Lowered.Graph, uint64(k))
+		want := testenv.Must(interp.Run(o.Lowered.Graph, in, nil))(t)
 		for _, p := range plans {
-			got, err := p.Replay(cases[0].Inputs)
+			got, err := p.Replay(in)
 			for i := range want {
 				testenv.Check(t, err == nil && tensor.Equal(got[i], want[i]), "seed %d:%s: output %d with poison: "+
 					"%v\n%s", k, text, i, err, p.Program)
 			}
 		}
 		count(seen, o)
-		if k%250 == 2 {
-			onHost(t, o, cases, "gcc", sanitized)
+		boards := []string{"host"}
+		if b := o.Board.Name; (testenv.Long() || testenv.Boards() != nil) && (b == "cortex-m4" || b == "cortex-m55") &&
+			seen[b] < 2*batchSize {
+			boards, seen[b] = append(boards, b), seen[b]+1
 		}
+		for _, b := range boards {
+			if batches[b] = append(batches[b], o); len(batches[b]) == batchSize {
+				guarded(t, b, batches[b], run.BuildOptions{Opt: "-O0", Objects: objects, Sanitize: k < from+batchSize})
+				batches[b] = nil
+			}
+		}
+	}
+	for b, list := range batches {
+		guarded(t, b, list, run.BuildOptions{Opt: "-O0", Objects: objects})
 	}
 	t.Log(n, seen)
 	for _, what := range []string{"chains", "rings", "overlaps", "several inputs", "several outputs", "float",
-		"int16"} {
+		"int16", "state", "attention", "stream"} {
 		testenv.Check(t, seen[what] >= n/50, "%d of %d programs have %s", seen[what], n, what)
 	}
+}
+
+// guarded runs programs as one image, step by step, first as they are, then with poison wherever no step needs bytes;
+// a step writes its results and memory of its own, and nothing else.
+func guarded(t *testing.T, board string, list []*driver.Compiled, opt run.BuildOptions) {
+	t.Helper()
+	if len(list) == 0 {
+		return
+	}
+	opt.Trace, opt.Jobs = true, 1
+	spec := mustLoad(t, board)
+	var jobs []run.Job
+	var cases [][]verify.Case
+	for i, o := range list {
+		p := o.Lowered.Program
+		cases = append(cases, mustCases(t, o.Config, o))
+		j := run.Job{Cases: memory(o, cases[i]), Options: run.Options{Trace: []int{0, 1}}}
+		j.Cases[1].Fills, j.Cases[1].KeepState = poison(p), len(p.States) > 0
+		for k := range len(p.Steps) + 1 {
+			j.Dumps = append(j.Dumps, run.Dump{Step: k - 1, Bytes: uint32(p.ArenaBytes)},
+				run.Dump{Step: k - 1, Offset: uint32(p.ArenaBytes), Bytes: uint32(p.StateBytes)})
+		}
+		jobs = append(jobs, j)
+	}
+	res, err := run.All(context.Background(), spec, batchImage(t, spec, list, opt), jobs)
+	require(t, err)
+	for i, o := range list {
+		asInterpreted(t, o, cases[i], res[i])
+		for k, c := range res[i].Cases {
+			for s := range o.Lowered.Program.Steps {
+				before := slices.Concat(c.Dumps[2*s], c.Dumps[2*s+1])
+				for _, f := range jobs[i].Cases[k].Fills {
+					if f.Step == s {
+						copy(before[f.Offset:][:f.Bytes], c.Dumps[2*s+2][f.Offset:])
+					}
+				}
+				stray(t, o, s, before, slices.Concat(c.Dumps[2*s+2], c.Dumps[2*s+3]))
+			}
+		}
+	}
+}
+
+// stray fails where step k of a program changed bytes that are not its own.
+func stray(t *testing.T, o *driver.Compiled, k int, before, after []byte) {
+	t.Helper()
+	p := o.Lowered.Program
+	own := slices.Concat(p.Steps[k].Out, p.Steps[k].Own())
+	for _, x := range p.States {
+		if k == len(p.Steps)-1 { // state that is copied
+			own = append(own, p.Inputs[x.In].Buffer)
+		}
+	}
+	for _, i := range own {
+		p.Runs(i, func(at, n int) { copy(before[at:at+n], after[at:]) })
+	}
+	for i := range before {
+		if before[i] != after[i] {
+			t.Errorf("%s: step %d writes byte %d of the arena, which is not its own\n%s", o.Info.Prefix, k, i, p)
+			return
+		}
+	}
+}
+
+// poison are fills of what no step needs, in front of every step.
+func poison(p *program.Program) (fills []run.Fill) {
+	need := p.Pieces()
+	slices.SortFunc(need, func(a, b program.Piece) int { return a.At - b.At })
+	for k := range p.Steps {
+		at := 0
+		for _, x := range append(need, program.Piece{At: p.ArenaBytes, First: -1, Last: k}) {
+			if x.First < k && k <= x.Last {
+				if x.At > at {
+					fills = append(fills, run.Fill{Step: k, Offset: uint32(at), Bytes: uint32(x.At - at),
+						Mask: 1<<64 - 1})
+				}
+				at = max(at, x.End)
+			}
+		}
+	}
+	return fills
 }
 
 // count adds what a program has.
 func count(seen map[string]int, o *driver.Compiled) {
 	p := o.Lowered.Program
-	has := map[string]bool{"programs": true, "chains": o.Lowered.Tiled != nil, "several inputs": len(p.Inputs) > 1,
+	has := map[string]bool{"programs": true, "chains": o.Lowered.Tiled != nil, "state": len(p.States) > 0,
+		"stream": o.Config.Stream != "", "several inputs": len(p.Inputs) > 1,
 		"several outputs": len(p.Outputs) > 1}
 	for i := range p.Buffers {
 		has["overlaps"] = has["overlaps"] || len(p.Sharing(i)) > 0
@@ -329,6 +491,7 @@ func count(seen map[string]int, o *driver.Compiled) {
 	}
 	for _, s := range p.Steps {
 		has["rings"] = has["rings"] || s.Op == op.Crop.Name
+		has["attention"] = has["attention"] || s.Op == op.Softmax.Name
 	}
 	for what, is := range has {
 		if is {

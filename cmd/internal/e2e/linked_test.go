@@ -3,9 +3,9 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
-	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/verify"
 	runtimec "github.com/nncc/nncc/runtime_c"
@@ -124,38 +125,6 @@ func putText(t *testing.T, path, text string) {
 	require(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
-// application writes a program that runs all parts, one after the other, each on
-// an arena of its own, and says how the harness calls it.
-func application(t *testing.T, dir string, parts []*linkable) run.Model {
-	t.Helper()
-	m := run.Model{Name: "app", Header: "app.h", ArenaMacro: "APP_ARENA_BYTES", RunFunc: "app_run",
-		Steps: []string{"all"}}
-	var head, body, calls strings.Builder
-	offset := 0
-	for i, p := range parts {
-		fmt.Fprintf(&head, "#include \"%s.h\"\n", p.Info.Prefix)
-		at := func(c string) string { return fmt.Sprintf("((%suint8_t *)arena + %d)", c, offset) }
-		add := func(list *[]run.IO, x []run.IO, c string) {
-			for _, io := range x {
-				f := fmt.Sprintf("app_%d_%s", i, io.CFunc)
-				fmt.Fprintf(&head, "%sunsigned char *%s(%svoid *arena);\n", c, f, c)
-				fmt.Fprintf(&body, "%sunsigned char *%s(%svoid *arena) { return (%sunsigned char *)%s(%s); }\n", c, f,
-					c, c, io.CFunc, at(c))
-				*list = append(*list, run.IO{Name: f, CFunc: f, Bytes: io.Bytes})
-			}
-		}
-		add(&m.Inputs, p.Harness.Inputs, "")
-		add(&m.Outputs, p.Harness.Outputs, "const ")
-		fmt.Fprintf(&calls, "    if (s == NNCC_OK) { s = %s_run(%s); }\n", p.Info.Prefix, at(""))
-		offset += (p.Lowered.Program.ArenaBytes + 63) &^ 63
-	}
-	fmt.Fprintf(&head, "#define APP_ARENA_BYTES %du\nint app_run(void *arena);\n", offset)
-	putText(t, filepath.Join(dir, "app.h"), head.String())
-	putText(t, filepath.Join(dir, "app.c"), "#include \"app.h\"\n"+body.String()+
-		"int app_run(void *arena)\n{\n    nncc_status s = NNCC_OK;\n"+calls.String()+"    return (int)s;\n}\n")
-	return m
-}
-
 // tool runs a program of the build.
 func runTool(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
@@ -227,8 +196,11 @@ func archives(t *testing.T, dir string, parts []*linkable, flags string) []strin
 func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 	t.Helper()
 	dir := t.TempDir()
-	m := application(t, dir, parts)
 	spec := *parts[0].Board
+	models := lists.Map(parts, func(p *linkable) run.Model { return p.Harness })
+	for _, f := range run.HarnessFiles(&spec, models...) {
+		putText(t, filepath.Join(dir, f.Path), string(f.Data))
+	}
 	told := ways[way](t, dir, parts)
 	for _, p := range parts { // archives stand in front of what wants their members
 		for _, f := range slices.Concat(p.Harness.Inputs, p.Harness.Outputs, []run.IO{{CFunc: p.Harness.RunFunc}}) {
@@ -236,22 +208,19 @@ func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 		}
 	}
 	spec.Toolchain.LDFlags = append(slices.Clone(spec.Toolchain.LDFlags), told...)
-	im, err := run.Build(context.Background(), &spec, dir, run.BuildOptions{Model: &m, Opt: "speed"})
+	im, err := run.Build(context.Background(), &spec, dir, run.BuildOptions{Opt: "speed"})
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { im.Close() })
-	var c run.Case
-	var want [][]byte
-	for _, p := range parts {
-		c.Inputs, want = append(c.Inputs, p.in...), append(want, p.want...)
-	}
-	res, err := run.Run(context.Background(), &spec, im, []run.Case{c})
+	res, err := run.All(context.Background(), &spec, im, lists.Map(parts, func(p *linkable) run.Job {
+		return run.Job{Cases: []run.Case{{Inputs: p.in}}}
+	}))
 	testenv.Require(t, err == nil, "%s: %v", way, err)
-	testenv.Require(t, res.Cases[0].Status == 0, "%s: status %d", way, res.Cases[0].Status)
-	for i := range want {
-		testenv.Check(t, string(res.Cases[0].Outputs[i]) == string(want[i]),
-			"%s: output %d is not what the interpreter gives", way, i)
+	for k, p := range parts {
+		r := res[k].Cases[0]
+		testenv.Check(t, r.Status == 0 && slices.EqualFunc(r.Outputs, p.want, bytes.Equal),
+			"%s: status %d, or outputs are not what the interpreter gives", way, r.Status)
 	}
 	return im, nil
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,11 +19,11 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
-	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -30,94 +31,68 @@ import (
 	"github.com/nncc/nncc/lower/verify"
 )
 
-// batchCases is how many inferences every program of a batch makes.
-const batchCases = 2
-
 // batchItem is one program of a batch.
 type batchItem struct {
-	name string    // for messages
-	net  *ir.Graph // what was compiled
-	o    *driver.Compiled
-	in   [batchCases][]*tensor.Dense
+	name  string    // for messages
+	net   *ir.Graph // what was compiled
+	o     *driver.Compiled
+	cases []verify.Case
 }
 
 // newItem fills in seeded inputs.
 func newItem(t testing.TB, name string, net *ir.Graph, o *driver.Compiled) batchItem {
 	t.Helper()
 	c := *o.Config
-	c.Cases = batchCases
-	cases := mustCases(t, &c, o)
-	b := batchItem{name: name, net: net, o: o}
-	for i, k := range cases {
-		b.in[i] = k.Inputs
-	}
-	return b
+	c.Cases = 2
+	return batchItem{name, net, o, mustCases(t, &c, o)}
 }
 
-// runBatch puts programs for one board, each with a prefix of its own, into one
-// image, runs them one after the other and gives check every program's outputs.
-// One image for many programs, because a compiler and a machine take far longer
-// to start than such a program to run.
+// batchImage builds programs for one board, each with a prefix of its own, as one image: a compiler and a machine take
+// far longer to start than such a program to run.
+func batchImage(t *testing.T, spec *boards.Spec, list []*driver.Compiled, opt run.BuildOptions) *run.Image {
+	t.Helper()
+	all := map[string]codegen.File{}
+	var models []run.Model
+	for _, o := range list {
+		models = append(models, o.Harness)
+		for _, f := range o.Files {
+			if strings.HasPrefix(f.Path, run.HarnessDir+"/") ||
+				!slices.Contains([]string{".c", ".h", ".S", ".bin", ".lm"}, filepath.Ext(f.Path)) {
+				continue // project files
+			}
+			if old, ok := all[f.Path]; ok && !bytes.Equal(old.Data, f.Data) {
+				t.Fatalf("%s: %s differs from that of an earlier program", o.Info.Prefix, f.Path)
+			}
+			all[f.Path] = f
+		}
+	}
+	for _, f := range run.HarnessFiles(spec, models...) {
+		all[f.Path] = codegen.File{Path: f.Path, Data: f.Data}
+	}
+	return mustBuild(t, spec, folder(t, slices.Collect(maps.Values(all))), opt)
+}
+
+// runBatch runs programs of one board, of one image, one after the other and gives check every program's outputs.
 func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildOptions,
 	check func(it batchItem, k int, out []*tensor.Dense)) {
 	t.Helper()
 	if len(items) == 0 {
 		return
 	}
-	dir := testenv.Must(os.MkdirTemp("", "nncc-batch-"))(t)
-	defer os.RemoveAll(dir)
-	all := map[string]codegen.File{}
-	for _, it := range items {
-		for _, f := range it.o.Files {
-			if !strings.HasSuffix(f.Path, ".c") && !strings.HasSuffix(f.Path, ".h") &&
-				!strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") &&
-				!strings.HasSuffix(f.Path, ".lm") {
-				continue // project files
-			}
-			if strings.HasPrefix(f.Path, run.HarnessDir+"/") {
+	im := batchImage(t, spec, lists.Map(items, func(it batchItem) *driver.Compiled { return it.o }), opt)
+	jobs := lists.Map(items, func(it batchItem) run.Job { return run.Job{Cases: memory(it.o, it.cases)} })
+	res, err := run.All(context.Background(), spec, im, jobs)
+	require(t, err)
+	for i, it := range items {
+		for k, r := range res[i].Cases {
+			if r.Status != 0 {
+				t.Errorf("%s on %s: the run function failed", it.name, spec.Name)
 				continue
 			}
-			if old, ok := all[f.Path]; ok && !bytes.Equal(old.Data, f.Data) {
-				t.Fatalf("%s: %s differs from that of an earlier program", it.name, f.Path)
-			}
-			all[f.Path] = f
-		}
-	}
-	header, source, model := batchGlue(items)
-	all["batch.h"] = codegen.File{Path: "batch.h", Data: header}
-	all["batch.c"] = codegen.File{Path: "batch.c", Data: source}
-	var list []codegen.File
-	for _, f := range all {
-		list = append(list, f)
-	}
-	require(t, files.WriteTree(dir, files.Of(list)))
-	opt.Model = model
-	im := mustBuild(t, spec, dir, opt)
-	var in []run.Case
-	for k := range batchCases {
-		var given [][]byte
-		for _, it := range items {
-			given = append(given, verify.Memory(it.in[k], it.o.Lowered.Graph.In)...)
-		}
-		in = append(in, run.Case{Inputs: given})
-	}
-	res, err := run.Run(context.Background(), spec, im, in)
-	require(t, err)
-	for k, r := range res.Cases {
-		if r.Status != 0 {
-			t.Errorf("%s on %s: the run function failed", items[min(r.Status-1, len(items)-1)].name, spec.Name)
-			continue
-		}
-		at := 0
-		for _, it := range items {
-			n := len(it.o.Lowered.Graph.Out)
-			out := make([]*tensor.Dense, n)
+			var out []*tensor.Dense
 			for i, v := range it.o.Lowered.Graph.Out {
-				if out[i], err = verify.FromMemory(r.Outputs[at+i], v.Type); err != nil {
-					t.Fatal(err)
-				}
+				out = append(out, testenv.Must(verify.FromMemory(r.Outputs[i], v.Type))(t))
 			}
-			at += n
 			check(it, k, out)
 		}
 	}
@@ -131,7 +106,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*tensor.Dense) (edge bool) {
 	t.Helper()
 	ref := it.o.Lowered.Reference
-	want := testenv.Must(interp.Run(ref, it.in[k], nil))(t)
+	want := testenv.Must(interp.Run(ref, it.cases[k].Inputs, nil))(t)
 	for i := range out {
 		n, diff := verify.Differ(out[i], want[i], 0, nil)
 		switch {
@@ -162,39 +137,6 @@ func behindRounding(v *ir.Value) bool {
 		return slices.ContainsFunc(v.Def.In, walk)
 	}
 	return walk(v)
-}
-
-// batchGlue is a model in C that runs all programs, each in an arena of its own.
-func batchGlue(items []batchItem) (header, source []byte, m *run.Model) {
-	var h, c strings.Builder
-	m = &run.Model{Name: "batch", Header: "batch.h", ArenaMacro: "BATCH_ARENA_BYTES", RunFunc: "batch_run"}
-	h.WriteString("#ifndef BATCH_H\n#define BATCH_H\n#include <stdint.h>\n")
-	c.WriteString("#include \"batch.h\"\n")
-	offset := "0u"
-	var calls strings.Builder
-	for i, it := range items {
-		info := it.o.Info
-		fmt.Fprintf(&h, "#include \"%s.h\"\n#define BATCH_AT_%d (%s)\n", info.Prefix, i, offset)
-		offset = fmt.Sprintf("BATCH_AT_%d + ((%s + 63u) & ~63u)", i, info.ArenaMacro)
-		access := func(kind, qual string, x codegen.IOInfo, list *[]run.IO) {
-			f := fmt.Sprintf("batch_%s_%d_%d", kind, i, len(*list))
-			fmt.Fprintf(&h, "%suint8_t *%s(%svoid *arena);\n", qual, f, qual)
-			fmt.Fprintf(&c, "%suint8_t *%s(%svoid *arena) { return (%suint8_t *)%s_%s((%suint8_t *)arena + "+
-				"BATCH_AT_%d); }\n", qual, f, qual, qual, info.Prefix, x.CName, qual, i)
-			*list = append(*list, run.IO{Name: it.name + " " + x.Name, CFunc: f, Bytes: x.Bytes})
-		}
-		for _, x := range info.Inputs {
-			access("in", "", x, &m.Inputs)
-		}
-		for _, x := range info.Outputs {
-			access("out", "const ", x, &m.Outputs)
-		}
-		fmt.Fprintf(&calls, "    if ((int32_t)%s_run((uint8_t *)arena + BATCH_AT_%d) != 0) { return %d; }\n",
-			info.Prefix, i, i+1)
-	}
-	fmt.Fprintf(&h, "#define BATCH_ARENA_BYTES (%s)\nint32_t batch_run(void *arena);\n#endif\n", offset)
-	fmt.Fprintf(&c, "int32_t batch_run(void *arena)\n{\n%s    return 0;\n}\n", calls.String())
-	return []byte(h.String()), []byte(c.String()), m
 }
 
 // compileFor compiles a graph for a board with a prefix of its own. nil: it was
@@ -249,17 +191,8 @@ func randomNets(t *testing.T, from, n int) []randomNet {
 // TestRandomFirmware: the firmware of random networks computes what the interpreter does, and where nncc quantised
 // them, the program what the network with QuantizeLinear and DequantizeLinear does between any two quantised values.
 func TestRandomFirmware(t *testing.T) {
-	from, n := testenv.Range(t, 9)
-	randomFirmware(t, randomNets(t, from, n))
-}
-
-// TestMoreRandomFirmware is the same for other seeds.
-func TestMoreRandomFirmware(t *testing.T) {
-	testenv.Slow(t)
-	randomFirmware(t, randomNets(t, 100, 24))
-}
-
-func randomFirmware(t *testing.T, nets []randomNet) {
+	from, n := testenv.Range(t, map[bool]int{false: 9, true: 33}[testenv.Long()])
+	nets := randomNets(t, from, n)
 	checked := map[string]bool{} // once: the boards share the numbers
 	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55", "mla-host") {
 		spec := mustLoad(t, b)
@@ -320,7 +253,7 @@ func stretchesOn(t *testing.T, spec *boards.Spec, list []batchItem, opt run.Buil
 		model, prog := models[it.name], it.o.Lowered.Reference
 		in := make([]*tensor.Dense, len(model.In))
 		for i, v := range model.In {
-			in[i] = it.in[k][i]
+			in[i] = it.cases[k].Inputs[i]
 			if q := prog.In[i].Type.Quant; q != nil && v.Type.DType.IsFloat() {
 				in[i] = ir.Dequantise(in[i], q).Cast(v.Type.DType)
 			}

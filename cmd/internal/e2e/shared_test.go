@@ -149,11 +149,16 @@ func onHost(t *testing.T, o *driver.Compiled, cases []verify.Case, cc string, op
 	opt.Model = &o.Harness
 	res, err := run.Run(context.Background(), spec, mustBuild(t, spec, folder(t, o.Files), opt), memory(o, cases))
 	require(t, err)
+	asInterpreted(t, o, cases, res)
+}
+
+// asInterpreted compares the outputs of a run with the interpreter's.
+func asInterpreted(t *testing.T, o *driver.Compiled, cases []verify.Case, res *run.Result) {
+	t.Helper()
 	v := &report.Verdict{}
 	require(t, o.Compare(v, cases, res))
-	if v.Mismatches > 0 || v.Failure != "" {
-		t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), o.Float)
-	}
+	testenv.Check(t, v.Mismatches == 0 && v.Failure == "", "%s: the emitted C differs: %s\n%s\n%s", o.Info.Prefix,
+		v.Failure, v.Text(), o.Float)
 }
 
 // sanitized is how programs of drawn networks are built.

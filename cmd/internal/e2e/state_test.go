@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
-	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -26,66 +25,6 @@ import (
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
 )
-
-// sequences of the test below.
-const sequences = 2
-
-// twins is C that feeds two sequences through one model in turn, each with a
-// state of its own, on one arena that is spoiled in between. In front of it lie
-// the inputs of both, then the outputs of both.
-func twins(i *codegen.Info) (header, source []byte, m run.Model) {
-	var h, c, calls strings.Builder
-	m = run.Model{Name: "twins", Header: "twins.h", ArenaMacro: "TWINS_ARENA_BYTES", StateMacro: "TWINS_STATE_BYTES",
-		RunFunc: "twins_run", ResetFunc: "twins_reset", Steps: []string{"all"}}
-	at := 0
-	place := func(bytes int) int {
-		at += (bytes + 15) &^ 15
-		return at - (bytes+15)&^15
-	}
-	var copies [sequences][2]string
-	for k := range sequences {
-		add := func(io codegen.IOInfo, input bool, list *[]run.IO) {
-			f, qual, off := fmt.Sprintf("twins_%d_%d_%t", k, len(*list), input), "const ", place(io.Bytes)
-			outer, inner := fmt.Sprintf("o + %d", off), fmt.Sprintf("%s_%s(a)", i.Prefix, io.CName)
-			if input {
-				qual, outer, inner = "", inner, outer
-			}
-			fmt.Fprintf(&h, "%suint8_t *%s(%svoid *arena);\n", qual, f, qual)
-			fmt.Fprintf(&c, "%suint8_t *%s(%svoid *arena) { return (%suint8_t *)arena + %d; }\n", qual, f, qual, qual,
-				off)
-			n := map[bool]int{true: 0, false: 1}[input]
-			copies[k][n] += fmt.Sprintf("    memcpy(%s, %s, %d);\n", outer, inner, io.Bytes)
-			*list = append(*list, run.IO{Name: f, CFunc: f, Bytes: io.Bytes})
-		}
-		for _, x := range i.Inputs {
-			add(x, true, &m.Inputs)
-		}
-		for _, x := range i.Outputs {
-			add(x, false, &m.Outputs)
-		}
-	}
-	for k := range sequences {
-		fmt.Fprintf(&calls, "    memset(a, 0x5%d, %s);\n%s    s = %s(a, (uint8_t *)state + %d * %s);\n"+
-			"    if (s != NNCC_OK) { return (int32_t)s; }\n%s", k, i.ArenaMacro, copies[k][0],
-			[]string{i.Prefix + "_run", "by_steps"}[k%2], k, i.StateMacro, copies[k][1])
-	}
-	fmt.Fprintf(&h, "#define TWINS_ARENA_BYTES (%du + %s)\n#define TWINS_STATE_BYTES (%du * %s)\n", at, i.ArenaMacro,
-		sequences, i.StateMacro)
-	h.WriteString("int32_t twins_run(void *arena, void *state);\nint32_t twins_reset(void *state);\n")
-	fmt.Fprintf(&c, "static nncc_status by_steps(void *arena, void *state)\n{\n    int32_t i;\n    nncc_status s = "+
-		"NNCC_OK;\n    for (i = 0; i < %s_STEPS && s == NNCC_OK; i++) {\n        s = %s_step(arena, state, i);\n  "+
-		"  }\n    return s;\n}\n", strings.ToUpper(i.Prefix), i.Prefix)
-	fmt.Fprintf(&c, "int32_t twins_run(void *arena, void *state)\n{\n    uint8_t *o = arena;\n"+
-		"    uint8_t *a = o + %d;\n    nncc_status s;\n%s    return 0;\n}\n", at, calls.String())
-	c.WriteString("int32_t twins_reset(void *state)\n{\n")
-	for k := range sequences {
-		fmt.Fprintf(&c, "    if (%s_reset((uint8_t *)state + %d * %s) != NNCC_OK) { return 1; }\n", i.Prefix, k,
-			i.StateMacro)
-	}
-	c.WriteString("    return 0;\n}\n")
-	head := fmt.Sprintf("#ifndef TWINS_H\n#define TWINS_H\n#include \"%s.h\"\n%s#endif\n", i.Prefix, h.String())
-	return []byte(head), []byte("#include \"twins.h\"\n#include <string.h>\n" + c.String()), m
-}
 
 // TestTwoSequences: two sequences with a state each, one of them step by step,
 // interleaved on one arena that others write to between runs, give what each gives alone in the
@@ -147,46 +86,44 @@ func TestTwoSequences(t *testing.T) {
 	}
 }
 
-// checkSequences runs two sequences through a program and compares.
+// checkSequences runs two sequences through a program, the second one step by step, and compares.
 func checkSequences(t *testing.T, o *driver.Compiled) {
 	t.Helper()
-	dir := folder(t, o.Files)
-	header, source, m := twins(o.Info)
-	putText(t, filepath.Join(dir, "twins.h"), string(header))
-	putText(t, filepath.Join(dir, "twins.c"), string(source))
-	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Sanitize: o.Board.Core == "host"})
-	var cases []run.Case
-	var want [][]*tensor.Dense
-	runners := [sequences]interface {
-		Step([]*tensor.Dense) ([]*tensor.Dense, error)
-	}{o.Lowered.Ports(), o.Lowered.Ports()}
-	ports := o.Lowered.Ports()
-	for step := range 5 {
-		c := run.Case{KeepState: step > 0}
-		var expect []*tensor.Dense
-		for k := range sequences {
+	dir, ports := folder(t, o.Files), o.Lowered.Ports()
+	stepped := o.Harness
+	stepped.Header, stepped.RunFunc = "stepped.h", "stepped"
+	const declared = "nncc_status stepped(void *arena, void *state)"
+	putText(t, filepath.Join(dir, "stepped.h"), "#include \""+o.Harness.Header+"\"\n"+declared+";\n")
+	putText(t, filepath.Join(dir, "stepped.c"), fmt.Sprintf("#include \"stepped.h\"\n%s\n{\n    int32_t i;\n"+
+		"    nncc_status s = NNCC_OK;\n    for (i = 0; i < %s_STEPS && s == NNCC_OK; i++) {\n        s = %s_step("+
+		"arena, state, i);\n    }\n    return s;\n}\n", declared, strings.ToUpper(o.Info.Prefix), o.Info.Prefix))
+	for _, f := range run.HarnessFiles(o.Board, o.Harness, stepped) {
+		putText(t, filepath.Join(dir, f.Path), string(f.Data))
+	}
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Sanitize: o.Board.Core == "host"})
+	jobs, want := make([]run.Job, 2), make([][][]*tensor.Dense, 2)
+	for k := range jobs {
+		runner := o.Lowered.Ports()
+		for step := range 5 {
 			var in []*tensor.Dense
 			for i, v := range ports.Inputs() {
 				in = append(in, ir.Rand(uint64(100*step+10*k+i), v.Type.DType, v.Type.Shape))
 			}
-			c.Inputs = append(c.Inputs, verify.Memory(in, ports.Inputs())...)
-			out := testenv.Must(runners[k].Step(in))(t)
-			for _, i := range ports.Outputs() {
-				expect = append(expect, out[i])
-			}
+			jobs[k].Cases = append(jobs[k].Cases, run.Case{Inputs: verify.Memory(in, ports.Inputs()),
+				KeepState: step > 0})
+			want[k] = append(want[k], testenv.Must(runner.Step(in))(t))
 		}
-		cases, want = append(cases, c), append(want, expect)
 	}
-	res := testenv.Must(run.Run(context.Background(), o.Board, im, cases))(t)
-	for i, r := range res.Cases {
-		testenv.Require(t, r.Status == 0 && len(r.Outputs) == len(want[i]),
-			"step %d: status %d, %d outputs", i, r.Status, len(r.Outputs))
-		for k, b := range r.Outputs {
-			v := o.Lowered.Graph.Out[ports.Outputs()[k%len(ports.Outputs())]]
-			got := testenv.Must(verify.FromMemory(b, v.Type))(t)
-			// C adds floats in the interpreter's order, but may round a product and a sum at once.
-			if d := irtest.Diff(got, want[i][k]); d > 0 && !v.Type.DType.IsFloat() || d > 1e-5 {
-				t.Errorf("step %d: output %d differs by %g from that of a sequence that runs alone", i, k, d)
+	for k, res := range testenv.Must(run.All(context.Background(), o.Board, im, jobs))(t) {
+		for step, r := range res.Cases {
+			testenv.Require(t, r.Status == 0, "step %d: status %d", step, r.Status)
+			for i, at := range ports.Outputs() {
+				v := o.Lowered.Graph.Out[at]
+				got := testenv.Must(verify.FromMemory(r.Outputs[i], v.Type))(t)
+				// C adds floats in the interpreter's order, but may round a product and a sum at once.
+				if d := irtest.Diff(got, want[k][step][at]); d > 0 && !v.Type.DType.IsFloat() || d > 1e-5 {
+					t.Errorf("step %d: output %d differs by %g from that of a sequence that runs alone", step, i, d)
+				}
 			}
 		}
 	}
@@ -354,20 +291,16 @@ func profiled(t *testing.T, c *driver.Config) (*driver.Compiled, *report.Verdict
 // clampNet is a few operators, each with clamps behind it in every form there
 // is: Clip with either bound, none, or the lower one above the upper one, Relu,
 // Min and Max with a number, now and then one that is infinite or no number.
-func clampNet(seed uint64) *ir.Graph {
+func clampNet(t *testing.T, seed uint64) *ir.Graph {
 	r := rand.New(rand.NewPCG(seed, 3))
-	g := ir.New("clamps")
+	d := &drawnNetwork{t: t, g: ir.New("clamps")}
+	g := d.g
 	v := g.AddInput("x", ir.T(tensor.F32, 1, 3, 4, 5))
 	first := v
 	n := 0
-	add := func(d *ir.OpDef, a ir.Attrs, in ...*ir.Value) {
+	add := func(o *ir.OpDef, a ir.Attrs, in ...*ir.Value) {
 		n++
-		m, err := g.Add(d, fmt.Sprintf("n%d", n), a, 1, in...)
-		if err != nil {
-			panic(err)
-		}
-		m.Origin = []string{m.Name}
-		v = m.Out[0]
+		v = d.add(o, fmt.Sprint("n", n), a, in...)
 	}
 	number := func() *ir.Value {
 		n++
@@ -425,7 +358,7 @@ func TestClamps(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%s", seed, precision), func(t *testing.T) {
 				c := driver.Defaults()
 				c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 1
-				net := clampNet(seed)
+				net := clampNet(t, seed)
 				o := compileNet(t, net.Clone(), &c)
 				cases := mustCases(t, &c, o)
 				if precision == option.Float32 {
