@@ -231,6 +231,7 @@ func (s *State) lowerNodes() error {
 	}
 	s.selection = nil
 	s.Cost = w.cost()
+	s.Schedule = nil // of other calls
 	s.Low, s.Candidates = map[*ir.Node]*call.Lowered{}, map[*ir.Node][]Candidate{}
 	for i, n := range s.Graph.Nodes {
 		c, x := s.Choices[n], w.candidates[i][w.chosen[i]]
@@ -247,7 +248,8 @@ func (s *State) lowerNodes() error {
 }
 
 func (s *State) schedule() error {
-	goal := schedule.Goal{Effort: cmp.Or(s.Effort, schedule.Full), Draft: s.draft, Share: s.share}
+	goal := schedule.Goal{Effort: cmp.Or(s.Effort, schedule.Full), Draft: s.draft, Share: s.share,
+		Known: s.Schedule}
 	r, err := schedule.BuildFor(goal, s.Graph, s.Low, s.States...)
 	if err != nil {
 		return err

@@ -192,7 +192,9 @@ func (s *search) free() (best *trial, err error) {
 		x := fail.Must(s.plan(t, t.effort))
 		if t.work > s.most { // too many copies
 			t = &trial{plan: p, effort: t.effort, share: copyShare}
-			x = fail.Must(s.plan(t, t.effort))
+			x.share = t.share
+			fail.Must(x.run(s.rows[len(s.rows)-1]))
+			s.measure(t, x)
 		}
 		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
@@ -341,11 +343,12 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x := s.chained(t)
 	x.Effort, x.draft = effort, effort < schedule.Full
 	x, err := x.walk(s.rows)
+	if err != nil && x.draft { // with the graph before the stage, which no draft keeps
+		x = s.chained(t)
+		x, err = x.walk(s.rows)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if t.spent == 0 {
-		s.trials = append(s.trials, t)
 	}
 	s.measure(t, x)
 	return x, nil
@@ -353,6 +356,9 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 
 // measure is what a trial comes to in program x.
 func (s *search) measure(t *trial, x *State) {
+	if t.spent == 0 {
+		s.trials = append(s.trials, t)
+	}
 	target := x.options().CostTarget()
 	t.ram, t.spent = x.Program.RAMBytes(), x.Effort
 	t.bound = t.ram - x.Program.ArenaBytes + x.Program.OverlapBound

@@ -244,15 +244,19 @@ func (s *State) step(t *Stage) error {
 	return s.observed(t, took)
 }
 
-// run runs one stage and checks what it promises.
+// run runs one stage and checks what it promises. What drafts keep is seen at the last stage, where one becomes
+// the program.
 func (s *State) run(t *Stage) (took time.Duration, err error) {
-	before := s.Graph.Clone() // the stage's input, for the report of a fault
+	var before *ir.Graph // the stage's input, for the report of a fault
 	fault := func(format string, args ...any) error {
 		return &pass.Bug{Pass: t.Name, Fault: bug.Errorf(format, args...), Before: before}
 	}
-	for _, i := range t.Requires {
-		if err := i.Check(s); err != nil {
-			return 0, fault("needs %s: %v", i.Name, err)
+	if !s.draft {
+		before = s.Graph.Clone()
+		for _, i := range t.Requires {
+			if err := i.Check(s); err != nil {
+				return 0, fault("needs %s: %v", i.Name, err)
+			}
 		}
 	}
 	begin := time.Now()
@@ -263,6 +267,10 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 		return 0, err
 	}
 	took = time.Since(begin)
+	s.Rewrites = s.ctx.Rewrites
+	if s.draft {
+		return took, nil
+	}
 	if errs := s.Graph.Verify(); len(errs) > 0 {
 		return 0, fault("left an invalid graph: %v", errs[0])
 	}
@@ -271,7 +279,6 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 			return 0, fault("did not establish %s: %v", i.Name, err)
 		}
 	}
-	s.Rewrites = s.ctx.Rewrites
 	return took, nil
 }
 

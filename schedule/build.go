@@ -5,6 +5,8 @@
 package schedule
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/lists"
@@ -54,6 +56,7 @@ type Goal struct {
 	// Share of the bytes that copies move by which they have to make the arena smaller: what could be a view stays
 	// one otherwise.
 	Share float64
+	Known *Result // of the same calls, or nil: what was looked at for it is not looked at again
 }
 
 // BuildFor is Build with another goal.
@@ -67,13 +70,18 @@ func BuildFor(goal Goal, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...
 
 func build(goal Goal, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
 	low map[*ir.Node]*call.Lowered, states []StateBinding) (*Result, error) {
-	s := &search{g: g, low: low, states: states, effort: goal.Effort, share: goal.Share, copied: map[*ir.Node]bool{}}
-	best := s.run()
+	s := &search{g: g, low: low, states: states, effort: goal.Effort, share: goal.Share, copied: map[*ir.Node]bool{},
+		known: map[string]*arrangement{}}
+	if goal.Known != nil {
+		s.known = goal.Known.known
+	}
+	best := *s.run()
 	best.buffers, best.plan = faster(best.buffers, best.plan, int64(goal.Effort))
 	r, err := best.result(states)
 	if err != nil {
 		return nil, err
 	}
+	r.known = s.known
 	return r, r.Program.Verify()
 }
 
@@ -88,6 +96,7 @@ type search struct {
 	handed bool              // new state is copied at the end of a run, all of it
 	pools  *Pools            // nil: one arena
 	below  int64             // bytes of arenas that are of no use; 0: none
+	known  map[string]*arrangement
 }
 
 // run is the best arrangement. Writing new state in place saves a copy, but
@@ -196,7 +205,21 @@ type arrangement struct {
 
 func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align) }
 
+// arrange is the arrangement that some effort finds. It is found once.
 func (s *search) arrange(effort Effort) *arrangement {
+	key := fmt.Sprint(effort, s.handed, s.below)
+	for i, n := range s.g.Nodes {
+		if s.copied[n] {
+			key += fmt.Sprint(" ", i)
+		}
+	}
+	if s.known[key] == nil {
+		s.known[key] = s.newArrangement(effort)
+	}
+	return s.known[key]
+}
+
+func (s *search) newArrangement(effort Effort) *arrangement {
 	b := newBuilder(s.g, s.low, func(n *ir.Node) bool { return !s.copied[n] })
 	b.keep(s.states)
 	b.alias()

@@ -21,6 +21,7 @@ type Result struct {
 	Nodes   []*ir.Node // of Program.Steps
 	Views   []*ir.Node // of Program.Views
 	index   map[*ir.Value]int
+	known   map[string]*arrangement // that were looked at
 }
 
 // Buffer is the place of a run-time value.

@@ -39,7 +39,8 @@ func (e *NoRoomError) Error() string { return e.Why }
 // writes. Views that keep a storage too large for every pool become copies.
 func BuildIn(pools Pools, effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered,
 	states ...StateBinding) (*Result, Split, error) {
-	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}, pools: &pools}
+	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}, pools: &pools,
+		known: map[string]*arrangement{}}
 	best := s.run()
 	if !best.parts.Fits {
 		return nil, Split{}, best.noRoom()

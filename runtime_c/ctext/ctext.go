@@ -212,7 +212,13 @@ const room = Columns - 2
 // scan finds where a line that is too long is cut, -1 for one that is not or cannot be,
 // and moves on to there.
 func (f *folder) scan(line string) (at int, inString bool) {
-	x := f.lexer
+	x, turn := f.lexer, "/*" // what could begin a comment, or end it
+	if x.comment {
+		turn = "*/"
+	}
+	if len(line) <= Columns && !strings.Contains(line, turn) {
+		return -1, false
+	}
 	start := len(line) - len(strings.TrimLeft(line, " *"))
 	k := cut{at: -1}
 	last := byte(0)
