@@ -186,7 +186,7 @@ func (s *search) free() (best *trial, err error) {
 	try := func(p patch.Plan) {
 		t := &trial{plan: p, effort: schedule.Medium}
 		if best != nil && p.Peak-p.Peak/16+t.code() >= best.ram+best.code() || p.Peak > ram-least ||
-			slices.ContainsFunc(s.trials, func(o *trial) bool { return p.Same(o.plan) }) {
+			slices.ContainsFunc(s.trials, func(o *trial) bool { return o.plan.Serves(p) }) {
 			return
 		}
 		x := fail.Must(s.plan(t, t.effort))

@@ -349,11 +349,15 @@ func kernelsGroup(line []byte) string {
 // declare replaces the lines KERNELS(group) of headers by the prototypes of the
 // group's kernels, which are read from their definitions.
 func declare(tree map[string][]byte, kernels []Kernel) {
-	files := sourceOf(tree)
+	files, made := sourceOf(tree), map[string]bool{}
 	groups := map[string][]Kernel{}
 	for _, k := range kernels {
 		groups[k.Group] = append(groups[k.Group], k)
+		made[files[k.Function]] = k.Body != ""
 	}
+	written := slices.DeleteFunc(slices.Sorted(maps.Keys(tree)), func(p string) bool {
+		return !strings.HasSuffix(p, ".c") || made[p]
+	})
 	for p, text := range tree {
 		if !strings.HasSuffix(p, ".h") {
 			continue
@@ -369,7 +373,7 @@ func declare(tree map[string][]byte, kernels []Kernel) {
 				fail.Errorf("%s: no kernel is of the group %s", p, group)
 			}
 			for _, k := range groups[group] {
-				proto := fail.Must(prototype(tree, files[k.Function], k.Function))
+				proto := fail.Must(prototype(tree, written, files[k.Function], k.Function))
 				b.WriteString(declaration(proto, k.Doc))
 			}
 			delete(groups, group)
@@ -385,15 +389,15 @@ func declare(tree map[string][]byte, kernels []Kernel) {
 var attributes = regexp.MustCompile(`\bNNCC_\w+_(NAKED|ARG) `)
 
 // prototype is the head of a function's definition in one line, without
-// attributes. file is empty where the function has no file of its own.
-func prototype(tree map[string][]byte, file, function string) (string, error) {
+// attributes. file is empty where the function has no file of its own: one that was written defines it.
+func prototype(tree map[string][]byte, written []string, file, function string) (string, error) {
 	if file != "" {
 		if p := definition(string(tree[file]), function); p != "" {
 			return p, nil
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(tree)) {
-		if !strings.HasSuffix(p, ".c") || !bytes.Contains(tree[p], []byte(" "+function+"(")) {
+	for _, p := range written {
+		if !bytes.Contains(tree[p], []byte(" "+function+"(")) {
 			continue
 		}
 		if d := definition(string(tree[p]), function); d != "" {

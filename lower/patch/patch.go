@@ -55,6 +55,11 @@ func (p Plan) Same(o Plan) bool {
 	return len(p.Turned) == len(o.Turned) && slices.Equal(p.Chains, o.Chains)
 }
 
+// Serves reports a plan that runs like another one, but for inputs that need not be turned for it.
+func (p Plan) Serves(o Plan) bool {
+	return p.Same(o) || slices.Equal(p.Chains, o.Chains) && p.Turned == nil && p.Peak <= o.Peak
+}
+
 // Prices are predicted instructions.
 type Prices struct {
 	Rows   func(node, axis, rows, all int) float64 // of some of all rows of a node's result, along an axis

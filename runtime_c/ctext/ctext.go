@@ -59,7 +59,7 @@ func Fold(text []byte) []byte {
 			if words, ok := strings.CutPrefix(line, paragraph); ok && words[0] > ' ' && words[0] != '-' {
 				line = paragraph + rest + " " + words
 			} else {
-				out = append(out, f.line(paragraph+rest)...)
+				out = f.line(out, paragraph+rest)
 			}
 			rest = ""
 		}
@@ -73,7 +73,7 @@ func Fold(text []byte) []byte {
 		}
 		f.macro = continued || !f.comment && strings.HasPrefix(strings.TrimSpace(line), "#")
 		continued = f.macro && strings.HasSuffix(line, `\`)
-		out = append(out, f.line(line)...)
+		out = f.line(out, line)
 	}
 	if rest != "" {
 		out = append(out, paragraph+rest)
@@ -161,8 +161,15 @@ func aligned(code, lead string) string {
 	return lead
 }
 
-func (f *folder) line(line string) []string {
-	var out []string
+// line appends a line, or what it is cut into.
+func (f *folder) line(out []string, line string) []string {
+	turn := "/*" // what could begin a comment, or end it
+	if f.comment {
+		turn = "*/"
+	}
+	if len(line) <= Columns && !strings.Contains(line, turn) {
+		return append(out, line)
+	}
 	lead := f.lead(line)
 	for {
 		commented := f.comment
@@ -212,13 +219,7 @@ const room = Columns - 2
 // scan finds where a line that is too long is cut, -1 for one that is not or cannot be,
 // and moves on to there.
 func (f *folder) scan(line string) (at int, inString bool) {
-	x, turn := f.lexer, "/*" // what could begin a comment, or end it
-	if x.comment {
-		turn = "*/"
-	}
-	if len(line) <= Columns && !strings.Contains(line, turn) {
-		return -1, false
-	}
+	x := f.lexer
 	start := len(line) - len(strings.TrimLeft(line, " *"))
 	k := cut{at: -1}
 	last := byte(0)
