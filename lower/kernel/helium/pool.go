@@ -31,6 +31,9 @@ func pool(fn, was, doc string, last kernel.Rules, ops ...*ir.OpDef) *kernel.Kern
 			x, xr := inRows(g.C)
 			y, yr := outRows(g.C)
 			k := param.Walk{Images: g.N, From: g.C, To: g.C, Rows: 1, Pixels: 1, Reads: param.Mixed, Last: g.C}
+			if w.Kernel.H <= 2 && w.Kernel.W <= 2 && g.C > lanes { // not in assembly: blocks of channels of a row
+				k.Pixels = 0
+			}
 			return own(&call.Lowered{Rows: []call.Rows{xr, yr}, Overlap: k.Overlap(&w)},
 				call.Call{Func: fn, Args: []call.Arg{param.Struct(&param.HeliumPool{Batch: g.N, Channels: g.C,
 					ActMin: call.T(lo), ActMax: call.T(hi), InPitch: x, OutPitch: y}, &w), i8In(0), i8Out(0)}})
