@@ -34,6 +34,7 @@ type builder struct {
 	maps   map[*ir.Value]*fmap
 	layers []*layer
 	fixed  map[*area]bool // inputs and constants
+	beside bool           // there is memory beside a dedicated one
 }
 
 func newBuilder(c *npu.Config) *builder {

@@ -29,11 +29,20 @@ type result struct {
 // what a dedicated memory has no room for.
 var ends = []int{memory, 3, 4, 5, 6, 7}
 
-// build turns a segment's graph into a stream.
+// build turns a segment's graph into a stream. Memory beside a dedicated one takes a region only where it is needed.
 func build(c *npu.Config, g *ir.Graph, most int64) (*result, error) {
+	beside := c.Dedicated() && len(g.In)+len(g.Out) > len(ends)
+	r, err := buildIn(c, g, most, beside)
+	if err == nil && c.Dedicated() && !beside && r.working > c.Cache {
+		return buildIn(c, g, most, true)
+	}
+	return r, err
+}
+
+func buildIn(c *npu.Config, g *ir.Graph, most int64, beside bool) (*result, error) {
 	b, bin := newBuilder(c), &result{stored: map[string]int64{}}
 	free, rest := ends, working
-	if c.Dedicated() {
+	if b.beside = beside; beside {
 		free, rest = ends[1:], memory
 	}
 	region := func() *area {
@@ -68,7 +77,9 @@ func build(c *npu.Config, g *ir.Graph, most int64) (*result, error) {
 	}
 	bin.plan(b, held, len(g.In), false)
 	bin.within(b, held, len(g.In), most)
-	bin.spill(b, held, len(g.In))
+	if beside {
+		bin.spill(b, held, len(g.In))
+	}
 	bin.faster(b, held, len(g.In))
 	if err := bin.write(b); err != nil {
 		return nil, bug.Errorf("%s: %w", g.Name, err)

@@ -111,7 +111,7 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 	}
 	order, _, r, _ := plan.Schedule(nodes, p.values, plan.DefaultBudget>>4, 0)
 	b.layers = lists.Each(order, func(k int) *layer { return b.layers[k] })
-	if b.cfg.Dedicated() {
+	if b.beside {
 		bin.beside(b, held, inputs)
 	}
 	bin.settle(p, b.layers, held[:inputs], r.Offsets)
@@ -164,7 +164,7 @@ func (bin *result) beside(b *builder, held []*area, inputs int) {
 // in the fast one; or it computes in cascades where that is faster.
 func (bin *result) spill(b *builder, held []*area, inputs int) {
 	most := int64(b.cfg.Cache)
-	if !b.cfg.Dedicated() || int64(bin.working) <= most {
+	if int64(bin.working) <= most {
 		return
 	}
 	layers, first, spilt := b.layers, int64(0), []*area{}
