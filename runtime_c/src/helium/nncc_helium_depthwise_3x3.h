@@ -33,7 +33,7 @@
 static inline int32x4_t nncc_3x3_scaled(int32x4_t v, const int8_t *w, int32_t scale, int32_t offset)
 {
     v = vmlaq_n_s32(nncc_words(w), v, scale);
-    v = vaddq_m_s32(v, v, nncc_words(w + 128), vcmpltq_n_s32(v, 0));
+    v = NNCC_ADD_BELOW(v, nncc_words(w + 128));
     return vqrdmlashq_n_s32(v, nncc_words(w + 64), offset);
 }
 #elif NNCC_3X3_UPPER
