@@ -206,7 +206,7 @@ func Nearest(s string, all []string) string {
 		if plain != "" && strings.HasPrefix(name, plain) {
 			d-- // a name cut short is likelier than a wrong letter
 		}
-		if len(plain) > 2 && strings.HasPrefix(name, plain) || len(plain) > 3 && strings.Contains(name, plain) {
+		if len(plain) > 2 && strings.HasPrefix(name, plain) || len(plain) > 3 && wordBegins(n, plain) {
 			d = min(d, len(s)) // however much is missing
 		}
 		if d < bestD {
@@ -222,6 +222,17 @@ func Meant(s string, all []string) string {
 		return "; did you mean " + Line(Short(n, maxCell)) + "?"
 	}
 	return ""
+}
+
+// wordBegins says whether some word of a name and what follows it begin so: "ic.onnx" is not meant in "static.onnx".
+func wordBegins(name, plain string) bool {
+	for i := 1; i < len(name); i++ {
+		inside := unicode.IsLetter(rune(name[i-1])) && unicode.IsLower(rune(name[i]))
+		if !inside && strings.HasPrefix(flat(name[i:]), plain) {
+			return true
+		}
+	}
+	return false
 }
 
 func flat(s string) string {

@@ -161,6 +161,7 @@ func TestNearest(t *testing.T) {
 		{"/stem/conv", nodes, "/Stem/Conv"}, {"/Stem/Cnov", nodes, "/Stem/Conv"}, {"batchnorm", nodes, nodes[1]},
 		{"/Head/fc", nodes, "/Head/fc/Gemm"}, {"Head.fc.Gemm", nodes, "/Head/fc/Gemm"},
 		{strings.Repeat("/backbone/layer", 8) + "/Relv", nodes, nodes[3]}, {"decoder", nodes, ""},
+		{"ic.onnx", []string{"vad_static.onnx"}, ""},
 	} {
 		testenv.Equal(t, Nearest(c.s, c.all), c.want, "%q", c.s)
 	}
