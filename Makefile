@@ -12,9 +12,17 @@ FUZZTIME ?= 20s
 # containers of CI services have them.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
+# nncc as users get it: the C sources are packed, and what runs once for a model is compiled for size, not speed.
+ONCE := ./cmd/... ./frontend/... ./lower/accel/... ./lower/align ./lower/fidelity ./lower/kernel/loops \
+  ./lower/kernel/reference ./lower/legal ./lower/legal4d ./lower/patch ./lower/prune ./lower/signal ./lower/stagepage \
+  ./lower/stream ./lower/verify github.com/go-task/... github.com/spf13/... go.yaml.in/... google.golang.org/... \
+  archive/... debug/... html/... image/... net/... text/...
+SMALL := -tags packed $(foreach p,$(ONCE),-gcflags=$(p)=-l)
+PACK := $(GO) run ./runtime_c/pack
+
 # One static file without symbols; the commit and its date are for nncc version.
-BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(shell git -c 'safe.directory=*' log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ \
-  --format='-X main.commit=%H -X main.date=%cd' 2>/dev/null)"
+BUILD = $(PACK) && CGO_ENABLED=0 $(GO) build -trimpath $(SMALL) -ldflags "-s -w -funcalign=16 $(shell git -c 'safe.directory=*' \
+  log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format='-X main.commit=%H -X main.date=%cd' 2>/dev/null)"
 export TZ := UTC
 
 SETUP  := cmd/nncc/examples/setup.sh
@@ -64,7 +72,7 @@ test test-shared test-long conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_
 
 # Binaries for all systems with checksums, bills of materials and notes.
 release:
-	$(GO) run ./cmd/internal/release --out out/release
+	$(PACK) && $(GO) run ./cmd/internal/release --out out/release -- $(SMALL)
 
 # nncc as a page: a folder of static files for any web server.
 web:

@@ -10,7 +10,7 @@
 package runtimec
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -23,9 +23,6 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/lists"
 )
-
-//go:embed include src kernels.csv
-var sources embed.FS
 
 // License says what may be done with what nncc writes: the LICENSE of emitted
 // folders.

@@ -133,8 +133,8 @@ func weigh(root string) (map[key]int, error) {
 	return have, err
 }
 
-// ruleOf says as what a file counts. Data of tests counts for nothing; in runtime_c all else is what kernels are
-// written in.
+// ruleOf says as what a file counts. Data of tests and what a build packs count for nothing; in runtime_c all else is
+// what kernels are written in.
 func ruleOf(file string) string {
 	base, ext := path.Base(file), path.Ext(file)
 	switch {
@@ -144,7 +144,7 @@ func ruleOf(file string) string {
 		return goLines
 	case file == "runtime_c/kernels.csv":
 		return kernelRows
-	case strings.Contains(file, "/testdata/") || base == "CHANGELOG.md":
+	case strings.Contains(file, "/testdata/") || base == "CHANGELOG.md" || ext == ".gz":
 		return ""
 	case ext == ".md":
 		return words

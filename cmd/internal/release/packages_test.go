@@ -119,7 +119,7 @@ func TestDebian(t *testing.T) {
 	s := debian.New(t)
 	t.Chdir(filepath.Join("..", "..", ".."))
 	dir := filepath.Join(t.TempDir(), "release")
-	testenv.Must(release(dir, []string{"linux/amd64"}))(t)
+	testenv.Must(release(dir, []string{"linux/amd64"}, nil))(t)
 	sh(t, dir, `rm -rf "$R"; mkdir -p "$R"; cp nncc* "$R"`, "R="+s.Path("tmp/release"))
 	container := string(testenv.Must(os.ReadFile("cmd/internal/release/Containerfile"))(t))
 	steps := 0

@@ -39,15 +39,15 @@ func main() {
 	out := pflag.String("out", "out/release", "folder to write, which must not hold anything else")
 	list := pflag.StringSlice("targets", strings.Split(targets, ","), "OS/ARCH,... to build for")
 	pflag.Usage = func() {
-		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/internal/release --out out/release\n\nFlags:\n%s",
+		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/internal/release --out out/release -- BUILD FLAGS\n\nFlags:\n%s",
 			pflag.CommandLine.FlagUsages())
 	}
 	pflag.Parse()
-	if pflag.NArg() > 0 {
+	if pflag.NArg() > 0 && pflag.CommandLine.ArgsLenAtDash() != 0 {
 		pflag.Usage()
 		os.Exit(2)
 	}
-	files, err := release(*out, *list)
+	files, err := release(*out, *list, pflag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
@@ -64,7 +64,7 @@ const (
 )
 
 // release writes everything and gives the paths.
-func release(out string, targets []string) (_ []string, err error) {
+func release(out string, targets, flags []string) (_ []string, err error) {
 	defer fail.Catch(&err)
 	empty(out)
 	at := fail.Must(head())
@@ -72,7 +72,7 @@ func release(out string, targets []string) (_ []string, err error) {
 	defer os.RemoveAll(work)
 	common := fail.Must(commonFiles())
 	for _, t := range targets {
-		if err := target(out, work, t, at, common); err != nil {
+		if err := target(out, work, t, flags, at, common); err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 	}
@@ -95,7 +95,7 @@ func empty(out string) {
 }
 
 // target builds one binary and writes its archive and its bill of materials.
-func target(out, work, target string, at commit, common []entry) (err error) {
+func target(out, work, target string, flags []string, at commit, common []entry) (err error) {
 	defer fail.Catch(&err)
 	system, arch, ok := strings.Cut(target, "/")
 	if !ok || system == "" || arch == "" {
@@ -107,7 +107,7 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 		program += ".exe"
 	}
 	built := filepath.Join(work, name)
-	build(built, system, arch, at)
+	build(built, system, arch, flags, at)
 	binary := fail.Must(os.ReadFile(built))
 	modules := fail.Must(readModules(built))
 	licenses := licenseTexts(modules)
@@ -127,9 +127,9 @@ func target(out, work, target string, at commit, common []entry) (err error) {
 }
 
 // build makes a static binary in which no path, time or user of this machine is.
-func build(path, system, arch string, at commit) {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
-		"-s -w -buildid= "+at.stamp(), "-o", path, "github.com/nncc/nncc/cmd/nncc")
+func build(path, system, arch string, flags []string, at commit) {
+	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -funcalign=16 -buildid= "+at.stamp(), "-o", path, "github.com/nncc/nncc/cmd/nncc")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1",
 		"GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
 	if o, err := cmd.CombinedOutput(); err != nil {

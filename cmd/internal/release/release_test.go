@@ -110,7 +110,7 @@ func TestRelease(t *testing.T) {
 	var dirs [2]string
 	for i := range files {
 		dirs[i] = filepath.Join(t.TempDir(), "release")
-		list := testenv.Must(release(dirs[i], []string{target}))(t)
+		list := testenv.Must(release(dirs[i], []string{target}, nil))(t)
 		files[i] = map[string][]byte{}
 		for _, p := range list {
 			b := testenv.Must(os.ReadFile(p))(t)
@@ -172,7 +172,7 @@ func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine")
 	must(t, os.WriteFile(mine, nil, 0o666))
-	testenv.Refused(t, testenv.Err(release(dir, nil)), "mine")
+	testenv.Refused(t, testenv.Err(release(dir, nil, nil)), "mine")
 	_, err := os.Stat(mine)
 	testenv.Check(t, err == nil, "%v", err)
 }
