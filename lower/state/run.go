@@ -158,6 +158,9 @@ func (r *Runner) Sequence(s []quant.Sample) ([]quant.Sample, error) {
 	var out []quant.Sample
 	for _, x := range s {
 		out = append(out, r.full(x))
+		if !r.Stateful() {
+			continue
+		}
 		if _, err := r.Step(x); err != nil {
 			return nil, err
 		}
