@@ -97,6 +97,7 @@ type trial struct {
 	spent  schedule.Effort // that arena was found with
 	ram    int             // bytes of arena and state
 	bound  int             // of them, for the order of its steps
+	proven bool            // no order has less, nor is there a smaller arena
 	work   float64         // predicted instructions
 	share  float64         // of what copies move that they have to gain
 }
@@ -317,16 +318,16 @@ func (s *search) compare(a, b *trial) int {
 }
 
 // first is the first trial that fits, else the smallest that is worth it. More effort is for those whose bound fits,
-// and the smallest.
+// and that one.
 func (s *search) first() (best *trial) {
 	if len(s.trials) == 0 {
 		return nil
 	}
 	most := s.start.facts.MaxRAM
-	smallest, worth := slices.MinFunc(s.trials, smaller), slices.MinFunc(s.trials, s.compare)
+	worth := slices.MinFunc(s.trials, s.compare)
 	for _, t := range s.trials {
 		var made *State
-		if t.ram > most && t.spent < t.effort && (t.bound <= most || t == smallest || t == worth) {
+		if t.ram > most && t.spent < t.effort && (t.bound <= most || t == worth && !t.proven) {
 			made = fail.Must(s.plan(t, t.effort))
 		}
 		if best == nil || t.ram <= most || s.compare(t, best) < 0 {
@@ -362,6 +363,7 @@ func (s *search) measure(t *trial, x *State) {
 	target := x.options().CostTarget()
 	t.ram, t.spent = x.Program.RAMBytes(), x.Effort
 	t.bound = t.ram - x.Program.ArenaBytes + x.Program.OverlapBound
+	t.proven = t.ram == t.bound && x.Program.PeakOptimal
 	t.work = s.whole.work() + t.plan.Extra + x.joined(target) - s.whole.joined(target)
 }
 
