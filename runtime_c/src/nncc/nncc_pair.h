@@ -59,7 +59,12 @@ static inline int32_t nncc_pair_high(int32_t v, int32_t m)
 /* The same and c. */
 static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
 {
-#if defined(__thumb2__) && !NNCC_ASM
+#if NNCC_SIMD32 && NNCC_ASM
+    int32_t r;
+
+    __asm("smmlar %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(c));
+    return r;
+#elif defined(__thumb2__) && !NNCC_ASM
     const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
 
     return (int32_t)((from + (int64_t)v * m) >> 32);
