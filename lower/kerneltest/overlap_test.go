@@ -47,9 +47,7 @@ func TestOverlap(t *testing.T) {
 					opt.Opt = level
 					m.measure(spec, opt, spare)
 				}
-				if x.name == x.board && m.only == nil {
-					m.exact(spec, opt, spare, x.board == "host")
-				}
+				m.exact(spec, opt, spare, x)
 				for _, k := range m.rows() {
 					before[k.Name] = true
 				}
@@ -90,12 +88,15 @@ func (m *matrix) measure(spec *boards.Spec, opt run.BuildOptions, spare map[stri
 }
 
 // exact draws layers until some layer of every kernel needs all that the kernel states; on the host of portable ones.
-func (m *matrix) exact(spec *boards.Spec, opt run.BuildOptions, spare map[string]int, host bool) {
+func (m *matrix) exact(spec *boards.Spec, opt run.BuildOptions, spare map[string]int, x machine) {
 	m.t.Helper()
+	if x.name != x.board || x.long || m.only != nil {
+		return // other bodies may need less
+	}
 	for round := 0; round < 6 && (round == 0 || len(m.layers) > 0); round++ {
 		m.layers = nil
 		for _, k := range m.rows() {
-			if of := func(name string, _ int) bool { return strings.HasPrefix(name, k.Name+" (") }; host &&
+			if of := func(name string, _ int) bool { return strings.HasPrefix(name, k.Name+" (") }; x.board == "host" &&
 				kernel.IsOptimized(k.Library) {
 				maps.DeleteFunc(spare, of)
 			}

@@ -383,13 +383,13 @@ func TestReplayed(t *testing.T) {
 		}
 		for _, b := range boards {
 			if batches[b] = append(batches[b], o); len(batches[b]) == batchSize {
-				guarded(t, b, batches[b], run.BuildOptions{Opt: "-O0", Objects: objects, Sanitize: k < from+batchSize})
+				guarded(t, b, batches[b], run.BuildOptions{Objects: objects, Sanitize: k < from+batchSize})
 				batches[b] = nil
 			}
 		}
 	}
 	for b, list := range batches {
-		guarded(t, b, list, run.BuildOptions{Opt: "-O0", Objects: objects})
+		guarded(t, b, list, run.BuildOptions{Objects: objects})
 	}
 	t.Log(n, seen)
 	for _, what := range []string{"chains", "rings", "overlaps", "several inputs", "several outputs", "float",
@@ -405,7 +405,7 @@ func guarded(t *testing.T, board string, list []*driver.Compiled, opt run.BuildO
 	if len(list) == 0 {
 		return
 	}
-	opt.Trace, opt.Jobs = true, 1
+	opt.Trace, opt.Jobs, opt.Opt = true, 1, map[bool]string{true: "-O0", false: "speed"}[board == "host"]
 	spec := mustLoad(t, board)
 	var jobs []run.Job
 	var cases [][]verify.Case
