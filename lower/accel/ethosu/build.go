@@ -35,6 +35,7 @@ type builder struct {
 	layers []*layer
 	fixed  map[*area]bool // inputs and constants
 	beside bool           // there is memory beside a dedicated one
+	scarce bool           // that has no room for all
 }
 
 func newBuilder(c *npu.Config) *builder {

@@ -129,7 +129,7 @@ func (c *cascade) demand(i, to int) {
 // life looks at layers that have their order. held are the areas of inputs and results.
 func (b *builder) life(held []*area, inputs int) *lives {
 	v := &lives{b.layers, b.cfg, nil, map[*area]int{}, map[*area]int{}, map[*area]bool{}, map[stripe]float64{}}
-	over, writes := largest(held[:inputs]), map[*area]int{}
+	over, writes := b.covered(held[:inputs]), map[*area]int{}
 	see := func(a *area, i int) {
 		if a, _ = a.root(); a.region != working && a != over {
 			return
@@ -346,7 +346,8 @@ func (v *lives) take(list []stretch) (out []*layer) {
 
 // within makes cascades where layers need more than most bytes of the working memory and the input that it lies over.
 func (bin *result) within(b *builder, held []*area, inputs int, most int64) {
-	if most <= 0 || bin.bytes(held[:inputs]) <= most {
+	first := b.covered(held[:inputs])
+	if most <= 0 || bin.bytes(first) <= most {
 		return
 	}
 	v := b.life(held, inputs)
@@ -360,7 +361,7 @@ func (bin *result) within(b *builder, held []*area, inputs int, most int64) {
 		}
 		b.layers = layers
 		bin.plan(b, held, inputs, true)
-		over := bin.bytes(held[:inputs]) - most
+		over := bin.bytes(first) - most
 		if over <= 0 || budget == least {
 			return
 		}
@@ -369,9 +370,9 @@ func (bin *result) within(b *builder, held []*area, inputs int, most int64) {
 }
 
 // bytes are those of the working memory with the input that it lies over.
-func (bin *result) bytes(inputs []*area) int64 {
+func (bin *result) bytes(a *area) int64 {
 	n := int64(bin.working)
-	if a := largest(inputs); a != nil && bin.over.Scratch {
+	if a != nil && bin.over.Scratch {
 		n = min(max(n, int64(bin.over.Ahead)+a.bytes), max(a.bytes, int64(bin.over.Behind)+n))
 	} else if a != nil {
 		n += a.bytes

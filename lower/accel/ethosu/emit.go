@@ -32,17 +32,17 @@ var ends = []int{memory, 3, 4, 5, 6, 7}
 // build turns a segment's graph into a stream. Memory beside a dedicated one takes a region only where it is needed.
 func build(c *npu.Config, g *ir.Graph, most int64) (*result, error) {
 	beside := c.Dedicated() && len(g.In)+len(g.Out) > len(ends)
-	r, err := buildIn(c, g, most, beside)
-	if err == nil && c.Dedicated() && !beside && r.working > c.Cache {
-		return buildIn(c, g, most, true)
+	r, err := buildIn(c, g, most, beside, false)
+	if err == nil && c.Dedicated() && r.working > c.Cache {
+		return buildIn(c, g, most, true, true)
 	}
 	return r, err
 }
 
-func buildIn(c *npu.Config, g *ir.Graph, most int64, beside bool) (*result, error) {
+func buildIn(c *npu.Config, g *ir.Graph, most int64, beside, scarce bool) (*result, error) {
 	b, bin := newBuilder(c), &result{stored: map[string]int64{}}
 	free, rest := ends, working
-	if b.beside = beside; beside {
+	if b.beside, b.scarce = beside, scarce; beside {
 		free, rest = ends[1:], memory
 	}
 	region := func() *area {
@@ -77,7 +77,7 @@ func buildIn(c *npu.Config, g *ir.Graph, most int64, beside bool) (*result, erro
 	}
 	bin.plan(b, held, len(g.In), false)
 	bin.within(b, held, len(g.In), most)
-	if beside {
+	if scarce {
 		bin.spill(b, held, len(g.In))
 	}
 	bin.faster(b, held, len(g.In))

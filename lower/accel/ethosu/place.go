@@ -76,10 +76,10 @@ func (m *fmap) alike(o *fmap) bool {
 	return a == b && m.from == 0 && o.from == 0
 }
 
-// largest is the largest of inputs beside the working memory; nil: there is none.
-func largest(inputs []*area) (first *area) {
+// covered is the input that working memory may lie over, the largest one beside it; nil: there is none.
+func (b *builder) covered(inputs []*area) (first *area) {
 	for _, a := range inputs {
-		if !a.copied && (first == nil || a.bytes > first.bytes) {
+		if !b.scarce && !a.copied && (first == nil || a.bytes > first.bytes) {
 			first = a
 		}
 	}
@@ -115,7 +115,7 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 		bin.beside(b, held, inputs)
 	}
 	bin.settle(p, b.layers, held[:inputs], r.Offsets)
-	had := bin.bytes(held[:inputs])
+	had := bin.bytes(p.first)
 	if p.first == nil || had <= r.Total {
 		return
 	}
@@ -126,7 +126,7 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 	}
 	_, _, x, _ := plan.Schedule(nodes, append(p.values, plan.Value{Name: "rest", Bytes: r.Total - p.first.bytes,
 		AliasOf: -1, Input: true}), plan.DefaultBudget>>4, 0)
-	if bin.settle(p, b.layers, held[:inputs], x.Offsets); bin.bytes(held[:inputs]) >= had {
+	if bin.settle(p, b.layers, held[:inputs], x.Offsets); bin.bytes(p.first) >= had {
 		bin.settle(p, b.layers, held[:inputs], r.Offsets)
 	}
 }
@@ -135,7 +135,7 @@ func (bin *result) plan(b *builder, held []*area, inputs int, ordered bool) {
 func (b *builder) places(region int, held []*area, inputs int, ordered bool) (*places, []plan.Node) {
 	p := &places{region: region, index: map[*area]int{}, readers: map[*area][]int{}, writers: map[*area][]int{}}
 	if p.hold(held, inputs); region == working {
-		if p.first = largest(held[:inputs]); p.first != nil {
+		if p.first = b.covered(held[:inputs]); p.first != nil {
 			p.values[p.value(p.first)].Input = true
 		}
 	}
@@ -167,11 +167,8 @@ func (bin *result) spill(b *builder, held []*area, inputs int) {
 	if int64(bin.working) <= most {
 		return
 	}
-	layers, first, spilt := b.layers, int64(0), []*area{}
-	if a := largest(held[:inputs]); a != nil {
-		first = a.bytes
-	}
-	bin.within(b, held, inputs, most+first)
+	layers, spilt := b.layers, []*area{}
+	bin.within(b, held, inputs, most)
 	rows, takes := b.layers, b.cycles(b.layers)
 	if int64(bin.working) > most {
 		takes = math.Inf(1)
