@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly; sources that have none, and
- * that compilers make as good of intrinsics, define NNCC_DSP_INTRINSICS.
+ * nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly, which at -O0 have too few
+ * registers; sources that have none, and that compilers make as good of intrinsics, define NNCC_DSP_INTRINSICS.
  */
 #include <string.h>
 #include "nncc_dsp.h"
 #include "nncc_isa.h"
 
-#if NNCC_SIMD32 && NNCC_ASM && !defined(NNCC_DSP_PORTABLE) && !defined(NNCC_DSP_INTRINSICS)
+#if NNCC_SIMD32 && NNCC_ASM && defined(__OPTIMIZE__) && !defined(NNCC_DSP_PORTABLE) && !defined(NNCC_DSP_INTRINSICS)
 #define NNCC_DSP_ASM 1
 #else
 #define NNCC_DSP_ASM 0

@@ -5,6 +5,19 @@
 #include "nncc_pair.h"
 #include "nncc_resize_linear.h"
 
+/* add + floor(v * m / 2^32) */
+static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
+{
+#if NNCC_SIMD32 && NNCC_ASM
+    int32_t r;
+
+    __asm("smmla %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(add));
+    return r;
+#else
+    return add + (int32_t)((int64_t)v * m >> 32);
+#endif
+}
+
 #if NNCC_PAIR_MVE
 
 static NNCC_RESIZE_APART void nncc_resize_blend32(const nncc_resize_linear_s8_params *p, const int8_t *a,
@@ -46,19 +59,6 @@ static NNCC_RESIZE_APART void nncc_resize_blend32(const nncc_resize_linear_s8_pa
 }
 
 #else
-
-/* add + floor(v * m / 2^32) */
-static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
-{
-#if NNCC_SIMD32 && NNCC_ASM
-    int32_t r;
-
-    __asm("smmla %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(add));
-    return r;
-#else
-    return add + (int32_t)((int64_t)v * m >> 32);
-#endif
-}
 
 static NNCC_RESIZE_APART void nncc_resize_blend32(const nncc_resize_linear_s8_params *p, const int8_t *a,
                                                   const int8_t *b, int32_t wa, int32_t wb, int32_t *row)
