@@ -139,22 +139,17 @@ NNCC_APART static void nncc_bmm_four(const nncc_dsp_batch_matmul_params *p, cons
         w += 4; \
     } while (0)
 
-/* The columns lie side by side: two inputs, the words of whose rows have two columns of the even and of the odd bytes.
- */
-#define NNCC_BMM_TWO_OF(low, high, inputs, bytes) \
+/* The columns lie side by side: two inputs by four columns of the words w and two rows below. */
+#define NNCC_BMM_ROWS(inputs, down) \
     do { \
-        const uint32_t r0 = bytes(w0), r1 = bytes(w1); \
+        const uint32_t top = nncc_load_word(w), bottom = nncc_load_word(w + two); \
+        const uint32_t low = nncc_pack_low(top, bottom), high = nncc_pack_high(top, bottom); \
 \
-        low = nncc_dual_add(low, inputs, nncc_pack_low(r0, r1)); \
-        high = nncc_dual_add(high, inputs, nncc_pack_high(r0, r1)); \
-    } while (0)
-#define NNCC_BMM_ROWS(inputs) \
-    do { \
-        const uint32_t w0 = nncc_load_word(w), w1 = nncc_load_word(w + 2 * next); \
-\
-        NNCC_BMM_TWO_OF(a, c, inputs, nncc_even_bytes); \
-        NNCC_BMM_TWO_OF(b, d, inputs, nncc_odd_bytes); \
-        w += next; \
+        w += down; \
+        a = nncc_dual_add(a, inputs, nncc_even_bytes(low)); \
+        b = nncc_dual_add(b, inputs, nncc_odd_bytes(low)); \
+        c = nncc_dual_add(c, inputs, nncc_even_bytes(high)); \
+        d = nncc_dual_add(d, inputs, nncc_odd_bytes(high)); \
     } while (0)
 
 NNCC_APART NNCC_DSP_IN_ORDER static void nncc_bmm_columns(const nncc_dsp_batch_matmul_params *p, const int8_t *x,
@@ -168,7 +163,9 @@ NNCC_APART NNCC_DSP_IN_ORDER static void nncc_bmm_columns(const nncc_dsp_batch_m
 NNCC_APART NNCC_DSP_IN_ORDER static void nncc_bmm_rows(const nncc_dsp_batch_matmul_params *p, const int8_t *x,
                                                        const int8_t *w, int32_t sums[4])
 {
-    NNCC_BMM_FOURS(p->b_k, NNCC_BMM_ROWS(even); NNCC_BMM_ROWS(odd); w += 2 * next);
+    const int32_t two = 2 * p->b_k;
+
+    NNCC_BMM_FOURS(p->b_k, NNCC_BMM_ROWS(even, next); NNCC_BMM_ROWS(odd, next + two));
 }
 
 #endif
