@@ -57,8 +57,7 @@ func Select(o align.Options, res *align.Result, names ...string) ([]pass.Pass, e
 	list := append(slices.Clone(legal.Passes), AlignPass(o, res))
 	for _, name := range names {
 		if pass.Find(list, name) == nil {
-			known := lists.Map(list, func(p pass.Pass) string { return p.Name })
-			return nil, unknownName("pass", name, known)
+			return nil, unknownName("pass", name, lists.Map(list, func(p pass.Pass) string { return p.Name }))
 		}
 	}
 	return pass.Select(list, names...)
@@ -131,8 +130,7 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 	ordered(m, c.Layout) // that of all alternatives
 	var list []candidate
 	for _, p := range o.alternatives(table, c.Plan, m) {
-		l := p.Lower()
-		list = append(list, candidate{plan: p, low: l, price: p.Cost(o.CostTarget())})
+		list = append(list, candidate{plan: p, low: p.Lower(), price: p.Cost(o.CostTarget())})
 	}
 	return list[o.fastest(list)].price
 }

@@ -3,10 +3,8 @@
 package lower
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -373,35 +371,17 @@ func holdOut(s *State) *heldOut {
 		q.Samples = fit
 	}
 	h.want = make([][]*tensor.Dense, len(h.samples))
-	fail.Check(h.each(func(i int) (err error) {
-		h.want[i], err = interp.Run(h.float, h.samples[i], nil)
-		return err
-	}))
+	quant.ParallelEach(len(h.samples), func(i int) { h.want[i] = fail.Must(interp.Run(h.float, h.samples[i], nil)) })
 	return h
 }
 
-func (h *heldOut) each(f func(i int) error) error {
-	return cmp.Or(quant.Parallel(runtime.GOMAXPROCS(0), len(h.samples), func(_, i int) error { return f(i) })...)
-}
-
 // worst is the ratio of the worst output of a graph in dB.
-func (h *heldOut) worst(g *ir.Graph) (float64, error) {
+func (h *heldOut) worst(g *ir.Graph) float64 {
 	got := make([][]*tensor.Dense, len(h.samples))
-	err := h.each(func(i int) error {
-		in, err := Converted(h.samples[i], h.float.In, g.In)
-		if err != nil {
-			return err
-		}
-		out, err := interp.Run(g, in, nil)
-		if err != nil {
-			return err
-		}
-		got[i], err = Converted(out, g.Out, h.float.Out)
-		return err
+	quant.ParallelEach(len(h.samples), func(i int) {
+		in := fail.Must(Converted(h.samples[i], h.float.In, g.In))
+		got[i] = fail.Must(Converted(fail.Must(interp.Run(g, in, nil)), g.Out, h.float.Out))
 	})
-	if err != nil {
-		return 0, err
-	}
 	worst := math.Inf(1)
 	for o := range h.float.Out {
 		var r fidelity.Ratio
@@ -412,7 +392,7 @@ func (h *heldOut) worst(g *ir.Graph) (float64, error) {
 			worst = min(worst, db)
 		}
 	}
-	return worst, nil
+	return worst
 }
 
 // Converted are values of one graph in the types of another's.

@@ -97,8 +97,8 @@ func Propose(g *ir.Graph, o Options, goal Goal) (_ *Proposal, err error) {
 	p.state = fail.Must(s.walk(Table[:at]))
 	if goal.Quick == nil {
 		h := holdOut(p.state)
-		p.goal.Quick, p.goal.Ratio = h.worst, true
-		p.goal.Final = func(r *Result) (float64, error) { return h.worst(r.Graph) }
+		p.goal.Quick, p.goal.Ratio = func(g *ir.Graph) (float64, error) { return h.worst(g), nil }, true
+		p.goal.Final = func(r *Result) (float64, error) { return h.worst(r.Graph), nil }
 	}
 	return p.propose(), nil
 }
@@ -198,8 +198,7 @@ func (p *proposer) prices(whole map[quant.Layer]*made) {
 	for k, c := range m.Choices {
 		turn[k] = []quant.Layer{quant.Int8, c.Wider[0], quant.Float}[k%3]
 	}
-	x := p.program("", p.mixture.Of(turn))
-	_, crossings := p.priced(x)
+	_, crossings := p.priced(p.program("", p.mixture.Of(turn)))
 	m.Crossing = func(from, to int) float64 {
 		switch {
 		case from == 0:
@@ -335,8 +334,7 @@ func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64
 		return true
 	}
 	for _, k := range list {
-		now := p.pruned(path[k], aim)
-		for _, l := range [][]quant.Layer{now, path[k].Layers} {
+		for _, l := range [][]quant.Layer{p.pruned(path[k], aim), path[k].Layers} {
 			if fresh(l) {
 				return l
 			}

@@ -235,8 +235,7 @@ func (c *singler) keep(g *ir.Graph, n *ir.Node) {
 			g.SetInput(n, i, g.AddConst(v.Name, d))
 			continue
 		}
-		m := castTo(g, n, v, c.was[v])
-		g.SetInput(n, i, m.Out[0])
+		g.SetInput(n, i, castTo(g, n, v, c.was[v]).Out[0])
 	}
 	for _, v := range n.Out {
 		if c.was[v] == tensor.Invalid {
@@ -311,8 +310,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) (err error) {
 			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
 			continue
 		}
-		m := castTo(g, nil, v, s.out[i])
-		g.SetOutput(i, m.Out[0])
+		g.SetOutput(i, castTo(g, nil, v, s.out[i]).Out[0])
 	}
 	return nil
 }

@@ -226,8 +226,7 @@ func (a *analysis) setInts(n *ir.Node, i int, name string, v []int) {
 	if old := n.Input(i); old != nil {
 		name = old.Name
 	}
-	c := a.g.AddConst(name, tensor.Ints(v...))
-	a.g.SetInput(n, i, c)
+	a.g.SetInput(n, i, a.g.AddConst(name, tensor.Ints(v...)))
 }
 
 // rewriteSlice names every bound afresh: starts and ends of padded axes move.

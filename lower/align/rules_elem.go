@@ -93,8 +93,7 @@ func quantize(a *analysis, n *ir.Node) {
 
 func quantAxis(n *ir.Node) int {
 	r := n.In[0].Type.Rank()
-	k := op.AxisOf(n, r)
-	return max(min(k, r-1), 0)
+	return max(min(op.AxisOf(n, r), r-1), 0)
 }
 
 func clip(a *analysis, n *ir.Node) {

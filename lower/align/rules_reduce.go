@@ -27,8 +27,7 @@ func pool(a *analysis, n *ir.Node) {
 // reduce keeps the axes that are not reduced. A reduced axis may grow only by
 // zeros, and only where these do not count.
 func reduce(a *analysis, n *ir.Node) {
-	axes := bug.Must(op.ReduceAxes(n))
-	a.kept(n, axes, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
+	a.kept(n, bug.Must(op.ReduceAxes(n)), ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
 		if n.Op.ZerosNeutral {
 			a.wants = append(a.wants, want{n: n, x: x, zero: []int{0}})
 			return

@@ -102,8 +102,7 @@ func Evaluate(g *ir.Graph, in []*tensor.Dense,
 		if n.Op != op.Segment {
 			continue
 		}
-		given := lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return args[v] })
-		fail.Must(Evaluate(n.Body[0], given, see))
+		fail.Must(Evaluate(n.Body[0], lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return args[v] }), see))
 	}
 	return outs, nil
 }

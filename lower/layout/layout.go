@@ -105,14 +105,12 @@ func (a *assigner) apply(p *plan) (err error) {
 			if o.any || v == nil || v.Const != nil || v.Type.SameMemory(o.order) {
 				continue
 			}
-			w := a.converted(n, v, o.order)
-			a.g.SetInput(n, i, w)
+			a.g.SetInput(n, i, a.converted(n, v, o.order))
 		}
 	}
 	for i, v := range a.g.Out {
 		if o := p.outNeed(v); !v.Type.SameMemory(o) {
-			w := a.converted(nil, v, o)
-			a.g.SetOutput(i, w)
+			a.g.SetOutput(i, a.converted(nil, v, o))
 		}
 	}
 	return nil

@@ -53,10 +53,8 @@ func flattenOrder(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		c.Did(r, "rows of the weights permuted, so that %s takes channels last", n)
 	}
 	reordered(y)
-	p := append([]int{0}, append(ir.Identity(rank)[2:], 1)...)
-	t := transpose(g, n, x, p, n.Name+"/channels_last")
-	v := reshape(g, n, t, y.Type.Shape, n.Name)
-	g.ReplaceUses(y, v)
+	t := transpose(g, n, x, append([]int{0}, append(ir.Identity(rank)[2:], 1)...), n.Name+"/channels_last")
+	g.ReplaceUses(y, reshape(g, n, t, y.Type.Shape, n.Name))
 	g.Remove(n)
 	g.RemoveDead() // weights behind DequantizeLinear were copied
 }

@@ -214,8 +214,7 @@ func (m *mover) reduce() bool {
 		return false
 	}
 	if len(axes) > 0 {
-		from := lists.Map(axes, func(a int) int { return m.p[a] })
-		m.in[1] = ints1(m.g, m.n.Name+"/axes", from)
+		m.in[1] = ints1(m.g, m.n.Name+"/axes", lists.Map(axes, func(a int) int { return m.p[a] }))
 	}
 	if ir.AttrsOf[op.KeepdimsAttr](m.n).Keepdims == 0 {
 		m.out = dropAxes(m.p, axes)
@@ -244,8 +243,7 @@ func (m *mover) slice() bool {
 	if axes.Const == nil || !m.source(0) {
 		return false
 	}
-	from := lists.Map(axes.Const.Int64s(), func(a int64) int { return m.axis(int(a)) })
-	m.in[3] = ints1(m.g, axes.Name, from)
+	m.in[3] = ints1(m.g, axes.Name, lists.Map(axes.Const.Int64s(), func(a int64) int { return m.axis(int(a)) }))
 	return true
 }
 

@@ -37,8 +37,7 @@ func assemble(b *builder, parts []*part, shape []int) *ir.Value {
 		a.digits = append(a.digits, slices.Repeat([]int{k}, len(ds))...)
 		a.plain = a.plain && len(ds) <= 1
 	}
-	boxes := lists.Map(ps, b.boxed)
-	return b.reshape(a.join(boxes).v, shape)
+	return b.reshape(a.join(lists.Map(ps, b.boxed)).v, shape)
 }
 
 // boxed brings the data of a part into the order of its digits.
@@ -57,8 +56,7 @@ func (b *builder) boxed(p *part) box {
 		return slices.Index(atoms, runs[x][0]) - slices.Index(atoms, runs[y][0])
 	})
 	if !slices.IsSorted(perm) {
-		size := lists.Map(runs, p.count)
-		x.v = b.transpose(b.reshape(x.v, size), perm)
+		x.v = b.transpose(b.reshape(x.v, lists.Map(runs, p.count)), perm)
 	}
 	return x
 }

@@ -79,8 +79,7 @@ func (b *builder) toChannels(p *part, dims ...int) []*part {
 	}
 	want[axC] = own
 	settle(&want)
-	q := b.relayout(p, want)
-	return []*part{q}
+	return []*part{b.relayout(p, want)}
 }
 
 // settle puts what lies on H alone on W: rows of matrices lie there everywhere.

@@ -167,8 +167,7 @@ func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 			fits = false // rows beside a kernel on one channel
 		}
 		if !fits {
-			qs := b.moveToChannels(p, kd)
-			p = qs
+			p = b.moveToChannels(p, kd)
 			own = p.atomsOf(kd)
 		}
 		out = append(out, b.convolve(n, p.clone(), kd, own, f))
@@ -285,8 +284,7 @@ func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 		for _, as := range p.axes { // slices must not cut what is multiplied
 			k := len(without(as, batch))
 			if k > 0 && k < len(as) && len(without(as[:len(as)-k], batch)) > 0 {
-				q := b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
-				p = q
+				p = b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
 				break
 			}
 		}
@@ -308,8 +306,7 @@ func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 				out = append(out, q)
 				continue
 			}
-			u := b.unroll(q, atom)
-			work = append(u, work...)
+			work = append(b.unroll(q, atom), work...)
 		}
 	}
 	return out

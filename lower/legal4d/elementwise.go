@@ -45,8 +45,7 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 	}
 	var out []*part
 	for _, t := range tuples {
-		p := b.apply(n, t)
-		out = append(out, p)
+		out = append(out, b.apply(n, t))
 	}
 	return result(n, out)
 }
@@ -125,8 +124,7 @@ func (b *builder) meet(t []*part, i int, p *part) [][]*part {
 					return nil
 				}
 				if lo > pd.start || hi < pd.start+p.len(pd) {
-					ps := b.narrow(p, d, j, lo-pd.start, hi-pd.start)
-					return b.meetAll([][]*part{t}, i, ps)
+					return b.meetAll([][]*part{t}, i, b.narrow(p, d, j, lo-pd.start, hi-pd.start))
 				}
 				if lo > qd.start || hi < qd.start+q.len(qd) {
 					qs := b.narrow(q, d, j, lo-qd.start, hi-qd.start)

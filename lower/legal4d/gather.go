@@ -101,8 +101,7 @@ func (b *builder) progression(n *ir.Node, axis int, g progression) []*part {
 	if g.step == 1 {
 		return b.takeOf(n.In[0], axis, g.start, g.start+g.count, tidy)
 	}
-	ps := b.parts(n.In[0])
-	return b.strided(ps, slices.Clone(n.In[0].Type.Shape), axis, g.start, g.step, g.count, tidy)
+	return b.strided(b.parts(n.In[0]), slices.Clone(n.In[0].Type.Shape), axis, g.start, g.step, g.count, tidy)
 }
 
 // digits places what has the digit own, or none, among the dimensions of the

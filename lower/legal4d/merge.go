@@ -101,8 +101,7 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 			if k < 0 {
 				panic(no("a slice of dimension %d does not fit its layout", dim))
 			}
-			r := b.narrow(q, dim, k, lo-row*inner, hi-row*inner)
-			out = append(out, r...)
+			out = append(out, b.narrow(q, dim, k, lo-row*inner, hi-row*inner)...)
 		}
 		return out
 	}
@@ -113,8 +112,7 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 		if r[0] >= r[1] {
 			continue
 		}
-		q := b.narrow(p.clone(), dim, j, r[0], r[1])
-		out = append(out, q...)
+		out = append(out, b.narrow(p.clone(), dim, j, r[0], r[1])...)
 	}
 	return out
 }
@@ -137,8 +135,7 @@ func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) []*part {
 	outer, inner := p.count(p.axes[x][:pos]), p.count(p.axes[x][pos+1:])
 	if outer > 1 {
 		if !p.covers(p.axes[x][:pos]) {
-			q := b.apart(p, x, pos)
-			return b.narrowAtom(q, dim, j, atom, lo, hi)
+			return b.narrowAtom(b.apart(p, x, pos), dim, j, atom, lo, hi)
 		}
 		return b.unrollThen(p, p.axes[x][0], dim, j, atom, lo, hi)
 	}

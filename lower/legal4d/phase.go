@@ -68,11 +68,9 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
 	maps.Copy(attrs, op.ActAttrs(n))
-	v := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
-	q := b.interleaved(v, x[0], s, cout, m)
+	q := b.interleaved(b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...), x[0], s, cout, m)
 	q.normalise()
-	ps := b.take([]*part{q}, 3, begin, begin+out, false)
-	return result(n, ps)
+	return result(n, b.take([]*part{q}, 3, begin, begin+out, false))
 }
 
 // phased are weights [cin, cout, 1, k] of a transposed convolution by phase: [s*cout, cin,

@@ -369,8 +369,7 @@ func (r *recurrence) lstm(t int, h, c *ir.Value) (nh, nc *ir.Value) {
 		return r.as("state").mul(g[1], r.act(2, nc)), nc
 	}
 	i := r.act(0, r.look(0, r.gate(0, t, h), c))
-	f := r.act(0, r.look(2, r.gate(2, t, h), c))
-	nc = r.cell(i, f, r.act(1, r.gate(3, t, h)), c)
+	nc = r.cell(i, r.act(0, r.look(2, r.gate(2, t, h), c)), r.act(1, r.gate(3, t, h)), c)
 	o := r.act(0, r.look(1, r.gate(1, t, h), nc))
 	return r.as("state").mul(o, r.act(2, nc)), nc
 }

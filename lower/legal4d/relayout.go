@@ -28,8 +28,7 @@ func (b *builder) relayout(p *part, want [4][]int) *part {
 	}
 	src, dst := slices.Concat(p.axes[:]...), slices.Concat(want[:]...)
 	bug.If(len(src) != len(dst), "relayout loses atoms")
-	v := b.moveAtoms(p, want, src, dst)
-	q.val = b.reshape(v, q.shape())
+	q.val = b.reshape(b.moveAtoms(p, want, src, dst), q.shape())
 	return q
 }
 

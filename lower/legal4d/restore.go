@@ -93,7 +93,7 @@ func (a *appender) dequantize(in []*ir.Value) {
 		if v == nil || v.Type.Quant == nil {
 			continue
 		}
-		w := fail.Must(quant.Linear(a.g, nil, op.DequantizeLinear, v, v.Type))
+		w := quant.Linear(a.g, nil, op.DequantizeLinear, v, v.Type)
 		a.made[w.Def] = true
 		in[i] = w
 	}

@@ -109,8 +109,7 @@ func (b *builder) keep(n *ir.Node) {
 		}
 		m.In = append(m.In, b.logical(b.of(v)))
 	}
-	names := lists.Map(n.Out, func(v *ir.Value) string { return v.Name })
-	fail.Check(b.g.AddNode(m, names))
+	fail.Check(b.g.AddNode(m, lists.Map(n.Out, func(v *ir.Value) string { return v.Name })))
 	for i, v := range n.Out {
 		m.Out[i].Type = v.Type
 		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: m.Out[i]}

@@ -197,8 +197,7 @@ func vectors(s *sub, n *ir.Node) *ir.Value {
 	if y.Type.Rank() == 1 {
 		y = s.reshape(y, []int{y.Type.Shape[0], 1})
 	}
-	v := s.op(op.MatMul, nil, x, y)
-	return s.reshape(v, n.Out[0].Type.Shape)
+	return s.reshape(s.op(op.MatMul, nil, x, y), n.Out[0].Type.Shape)
 }
 
 // spellOut writes
@@ -450,8 +449,7 @@ func lowPad(s *sub, n *ir.Node) *ir.Value {
 	if len(n.In) > 2 && n.In[2] != nil {
 		in = append(in, n.In[2])
 	}
-	v := s.op(op.Pad, n.Attrs.Clone(), in...)
-	return s.reshape(v, n.Out[0].Type.Shape)
+	return s.reshape(s.op(op.Pad, n.Attrs.Clone(), in...), n.Out[0].Type.Shape)
 }
 
 // pools makes the rounding up of a pool's size explicit pads (a maximum does

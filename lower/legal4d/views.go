@@ -287,8 +287,7 @@ func splits(b *builder, n *ir.Node) []*rep {
 			panic(no("a piece is empty"))
 		}
 		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			ps := b.takeOf(n.In[0], axis, at, at+k, b.mixing[v])
-			out[i] = made(v, ps)
+			out[i] = made(v, b.takeOf(n.In[0], axis, at, at+k, b.mixing[v]))
 		}
 		at += k
 	}

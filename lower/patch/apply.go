@@ -203,8 +203,7 @@ func (a *applier) source(v *ir.Value) part {
 	}
 	at := span{a.have[v].rows.hi, a.f.brought(a.s, k)}
 	at.lo = max(at.lo, min(a.f.keep(a.s, k), at.hi-1)) // rows between windows are not brought
-	kept := a.front(v)
-	a.extend(v, kept, part{a.crop(v, whole, at), at, x}, false)
+	a.extend(v, a.front(v), part{a.crop(v, whole, at), at, x}, false)
 	return a.have[v]
 }
 

@@ -27,8 +27,7 @@ type Chain struct {
 
 // Name is what a chain of nodes is called: after the layers in it.
 func Name(nodes []*ir.Node) string {
-	names := lists.Map(nodes, (*ir.Node).Label)
-	return strings.Join(slices.Compact(names), " + ")
+	return strings.Join(slices.Compact(lists.Map(nodes, (*ir.Node).Label)), " + ")
 }
 
 // of is the chain in its network.

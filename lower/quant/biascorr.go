@@ -4,7 +4,6 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -13,35 +12,30 @@ import (
 
 // refine improves weights and biases of convolutions and matrix products, in
 // order, with the quantised inputs that each layer really gets.
-func (c *calibrator) refine(before *ir.Graph) error {
+func (c *calibrator) refine(before *ir.Graph) {
 	means := c.floatMeans()
-	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
+	runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) {
 		r, ok := c.rules[nq]
 		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
 			c.adaptHalf(l, nf, nq)
 		}
 		if !ok || r.weight < 0 {
-			return nil
+			return
 		}
 		l.keep = nq.In[0]
 		if c.opt.Rounding == option.Adaptive {
-			if err := c.adapt(l, nf, nq, r); err != nil {
-				return err
-			}
+			c.adapt(l, nf, nq, r)
 		}
-		if !c.correctable(nq) {
-			return nil
+		if !c.opt.BiasCorrection || !c.averaged(nq) {
+			return
 		}
 		want := make([][]float64, len(means))
 		for s := range means {
 			want[s] = means[s][nf.ID]
 		}
-		return c.correctBias(l, nf, nq, want)
+		c.correctBias(l, nf, nq, want)
 	})
 }
-
-// correctable reports a node of the quantised graph whose bias is corrected.
-func (c *calibrator) correctable(n *ir.Node) bool { return c.opt.BiasCorrection && c.averaged(n) }
 
 // averaged reports a node whose bias can be corrected. The steps of a recurrence have one
 // bias.
@@ -92,18 +86,16 @@ func (c *calibrator) floatMeans() []sampleMeans {
 // and Bias Correction" (2019), the empirical form.
 // want are its means by sample; those of the quantised layer follow from the means of what
 // its weights see.
-func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) (err error) {
-	defer fail.Catch(&err)
-	q := fail.Must(l.constants(nq))
+func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) {
+	q := l.constants(nq)
 	p, k := productOf(nf), tensor.As[float32](q[1])
 	got := make([][]float64, len(l.env))
-	fail.Check(forSamples(len(got), []*ir.Node{nf}, func(_, s int) error {
+	forSamples(len(got), []*ir.Node{nf}, func(_, s int) {
 		got[s] = p.means(tensor.As[float32](l.value(s, nq.In[0], nil)), k, q[2])
-		return nil
-	}))
+	})
 	_, w, ok := params(nq.In[c.rules[nq].weight].Def)
 	if !ok {
-		return nil
+		return
 	}
 	b := make([]float64, len(want[0]))
 	if old := nf.Input(2); old != nil {
@@ -115,7 +107,7 @@ func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64)
 	for i := range b {
 		b[i] += shift(want, got, i)
 	}
-	return c.setBias(nq, 2, b, w)
+	c.setBias(nq, 2, b, w)
 }
 
 // shift is what channel ch lacks on average: the mean difference over the

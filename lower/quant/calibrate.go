@@ -41,31 +41,31 @@ func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 	n := len(opt.Samples)
 	opt.memory, opt.front = &memories{}, opt.floatFronts(g)
 	plain := opt.untried()
-	if opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil {
-		return taken(g, opt)
-	} else if n < 2 {
-		return taken(g, plain)
+	asIs := opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil
+	if asIs {
+		plain = opt
+	}
+	if asIs || n < 2 {
+		out, r := taken(g, plain)
+		return out, r, nil
 	}
 	t := &trials{g: g}
 	t.holdOut(opt)
 	if plain.Method == option.PerLayer || t.triesMethods(opt) {
 		o := plain
 		o.Method = option.PerLayer
-		fail.Check(t.chooseMethods(o))
+		t.chooseMethods(o)
 	}
-	best, err := t.try(plain)
-	if err == nil && n >= fewSamples {
-		best, err = t.steps(best, opt)
-	}
-	if err != nil {
-		return nil, nil, err
+	best := t.try(plain)
+	if n >= fewSamples {
+		best = t.steps(best, opt)
 	}
 	odd, empty := opt.oddData(g, t.folds[0].seen.held)
 	for _, f := range t.folds {
 		f.seen.held, f.seen.all.looks = nil, nil
 	}
 	first := best.parts[0]
-	r := fail.Must(first.c.report(first.before))
+	r := first.c.report(first.before)
 	out := first.g
 	r.fit = t.folds[0].fit
 	if t.refits(best.opt, n) {
@@ -92,17 +92,15 @@ func (o Options) untried() Options {
 }
 
 // taken is the program as the options say, with figures of the samples that made it.
-func taken(g *ir.Graph, o Options) (*ir.Graph, *Report, error) {
+func taken(g *ir.Graph, o Options) (*ir.Graph, *Report) {
 	if o.Method == option.PerLayer {
 		o.Method = option.MSE
 	}
 	out := g.Clone()
-	r, err := Insert(out, o)
-	if err == nil {
-		r.InSample, r.fit = true, o.Samples
-		r.judge(o.oddData(g, nil))
-	}
-	return out, r, err
+	r := fail.Must(Insert(out, o))
+	r.InSample, r.fit = true, o.Samples
+	r.judge(o.oddData(g, nil))
+	return out, r
 }
 
 // refits reports that the program is made from all n samples in the end.
@@ -114,8 +112,8 @@ func (t *trials) refits(o Options, n int) bool {
 // refit makes the program from all samples; its figures stay those of held, which did not see some.
 func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report) {
 	o.Samples, o.seen = all, t.whole
-	c, before := fail.Must2(insert(t.g.Clone(), o))
-	r := fail.Must(c.report(before))
+	c, before := insert(t.g.Clone(), o)
+	r := c.report(before)
 	r.figures(held)
 	r.Refitted, r.fit = true, all
 	return c.g, r

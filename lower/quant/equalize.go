@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -35,7 +36,7 @@ const maxEqualExp = 10
 // Source: Nagel et al., "Data-Free Quantization Through Weight Equalization and
 // Bias Correction" (2019), with the ranges that calibration sees in place of
 // those guessed from weights.
-func equalize(g *ir.Graph, samples []Sample) error {
+func equalize(g *ir.Graph, samples []Sample) {
 	var pairs []*equalPair
 	at := map[*ir.Value]*equalPair{}
 	for _, n := range g.Nodes {
@@ -45,22 +46,18 @@ func equalize(g *ir.Graph, samples []Sample) error {
 		}
 	}
 	if len(pairs) == 0 {
-		return nil
+		return
 	}
 	peaks := make([]map[*ir.Value][]float64, len(samples))
-	err := forSamples(len(samples), g.Nodes, func(_, i int) error {
+	forSamples(len(samples), g.Nodes, func(_, i int) {
 		m := map[*ir.Value][]float64{}
 		peaks[i] = m
-		_, err := interp.Run(g, samples[i], func(v *ir.Value, d *tensor.Dense) {
+		fail.Must(interp.Run(g, samples[i], func(v *ir.Value, d *tensor.Dense) {
 			if at[v] != nil {
 				m[v] = channelPeaks(d, 1)
 			}
-		})
-		return err
+		}))
 	})
-	if err != nil {
-		return err
-	}
 	for _, p := range pairs {
 		v := p.first.Out[0]
 		p.peak = make([]float64, v.Type.Shape[1])
@@ -71,7 +68,6 @@ func equalize(g *ir.Graph, samples []Sample) error {
 		}
 		p.apply(g)
 	}
-	return nil
 }
 
 // pairFrom is the pair that begins with n, nil when there is none.

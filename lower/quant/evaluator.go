@@ -31,7 +31,6 @@ type evaluator struct {
 	// returned are outputs of which the memory is used again once nobody looks at them.
 	returned map[*ir.Value]bool
 	memory   *memories
-	err      error
 }
 
 // plan is what an evaluator knows of a node; nothing where the interpreter evaluates it.
@@ -77,12 +76,7 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 		if k, packs := e.kernelOf(n); k != nil {
 			e.plans[n] = plan{kernel: k, packs: packs}
 		} else if in := e.constants(n); in != nil && weightAxis(n) < 0 {
-			out, err := ir.EvalNode(n, in)
-			if err != nil {
-				e.err = err
-				return e
-			}
-			e.plans[n] = plan{constant: out}
+			e.plans[n] = plan{constant: fail.Must(ir.EvalNode(n, in))}
 		}
 		for _, v := range n.In {
 			if v != nil && last[v] == n {
@@ -195,8 +189,7 @@ func kernelOf(n *ir.Node, fixed []*tensor.Dense) (k kernel, packs int) {
 	case n.Op == op.LSTM:
 		if f := op.LSTMInto(n, at(1), at(2), at(3)); f != nil {
 			return func(in, out []*tensor.Dense) {
-				to := lists.Map(out, func(d *tensor.Dense) []float32 { return tensor.As[float32](d) })
-				f(in, to, nil)
+				f(in, lists.Map(out, func(d *tensor.Dense) []float32 { return tensor.As[float32](d) }), nil)
 			}, 3
 		}
 		return nil, 0
@@ -345,23 +338,21 @@ type evaluation struct {
 }
 
 // start begins a run as interp.Start does.
-func (e *evaluator) start(in Sample, obs interp.Observer) (*evaluation, error) {
-	if e.err != nil {
-		return nil, e.err
-	}
-	r, err := interp.Start(e.g, in, obs)
-	return &evaluation{r, e, e.memory.get()}, err
+func (e *evaluator) start(in Sample, obs interp.Observer) *evaluation {
+	return &evaluation{fail.Must(interp.Start(e.g, in, obs)), e, e.memory.get()}
 }
 
 // step evaluates the next node.
-func (r *evaluation) step() error {
+func (r *evaluation) step() {
 	n := r.Next()
 	p := r.of.plans[n]
 	switch {
 	case p.constant != nil:
-		return r.StepTo(p.constant)
+		fail.Check(r.StepTo(p.constant))
+		return
 	case p.kernel == nil && r.of.evaluates(n):
-		return r.Step()
+		fail.Check(r.Step())
+		return
 	}
 	in := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
@@ -371,20 +362,12 @@ func (r *evaluation) step() error {
 	}
 	if p.kernel == nil {
 		r.Skip()
-		r.giveBack(n, in)
-		return nil
+	} else {
+		out := lists.Map(n.Out, func(v *ir.Value) *tensor.Dense { return r.memory.take(v.Type) })
+		p.kernel(in, out)
+		fail.Check(r.StepTo(out))
 	}
-	out := lists.Map(n.Out, func(v *ir.Value) *tensor.Dense { return r.memory.take(v.Type) })
-	p.kernel(in, out)
-	if err := r.StepTo(out); err != nil {
-		return err
-	}
-	r.giveBack(n, in)
-	return nil
-}
-
-// giveBack gives the memory of those inputs of n back that n was the last to read.
-func (r *evaluation) giveBack(n *ir.Node, in []*tensor.Dense) {
+	// The memory of those inputs that n was the last to read is used again.
 	for i, v := range n.In {
 		if v != nil && in[i] != nil && r.of.lent[v] && r.Value(v) == nil && !slices.Contains(n.In[:i], v) {
 			r.memory.give(in[i])
@@ -393,14 +376,13 @@ func (r *evaluation) giveBack(n *ir.Node, in []*tensor.Dense) {
 }
 
 // run is interp.Run.
-func (e *evaluator) run(in Sample, obs interp.Observer) (_ []*tensor.Dense, err error) {
-	defer fail.Catch(&err)
-	r := fail.Must(e.start(in, obs))
+func (e *evaluator) run(in Sample, obs interp.Observer) []*tensor.Dense {
+	r := e.start(in, obs)
 	for r.Left() > 0 {
-		fail.Check(r.step())
+		r.step()
 	}
 	e.memory.put(r.memory)
-	return r.Outputs(), nil
+	return r.Outputs()
 }
 
 // release takes the memory of a run's outputs back, which nobody looks at any more.

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -32,7 +33,6 @@ func EvaluatorOfForTest(g *ir.Graph, v *ir.Value) func(in Sample, obs interp.Obs
 
 func runOf(e *evaluator) func(in Sample, obs interp.Observer) error {
 	return func(in Sample, obs interp.Observer) error {
-		_, err := e.run(in, obs)
-		return err
+		return fail.Caught(func() { e.run(in, obs) })
 	}
 }

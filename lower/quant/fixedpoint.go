@@ -178,28 +178,25 @@ func (k format) code(x float32) float32 {
 func (k format) quant() *ir.Quant { return ir.PerTensor(k.delta, 0) }
 
 // fixedPoint quantises weights and activations as asked for, and nothing else.
-func (c *calibrator) fixedPoint() error {
+func (c *calibrator) fixedPoint() {
 	c.rules = map[*ir.Node]rule{}
 	if f := c.opt.FixedWeights; f != nil {
 		for _, n := range slices.Clone(c.g.Nodes) {
-			if err := c.fixedWeights(n, f); err != nil {
-				return err
-			}
+			c.fixedWeights(n, f)
 		}
 	}
 	if f := c.opt.FixedActivations; f != nil {
-		return c.fixedActivations(f)
+		c.fixedActivations(f)
 	}
-	return nil
 }
 
 // fixedWeights gives the constant weights and biases of a multiply-accumulate
 // operator fixed-point values, each tensor with its own step when it is
 // automatic: an initialiser of integers and a DequantizeLinear with scale
 // delta and zero point 0.
-func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) error {
+func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) {
 	if weightAxis(n) < 0 || n.Quantised() {
-		return nil
+		return
 	}
 	for i := 1; i < len(n.In) && i <= 2; i++ {
 		v := n.In[i]
@@ -215,15 +212,11 @@ func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) error {
 			for e, x := range tensor.As[float32](v.Const) {
 				q.SetInt(e, int64(k.code(x)))
 			}
-			var err error
-			if d, err = Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(v.Name+".quantized", q), t); err != nil {
-				return err
-			}
+			d = Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(v.Name+".quantized", q), t)
 			c.weights[key] = d
 		}
 		c.g.SetInput(n, i, d)
 	}
-	return nil
 }
 
 // activates reports a node that is an activation function or has absorbed
@@ -256,8 +249,7 @@ func canAct(d *ir.OpDef) bool {
 //
 // QuantizeLinear rounds a value exactly between two codes to the even one, the
 // formula away from zero; Options.SpellRounding writes the formula out.
-func (c *calibrator) fixedActivations(f *FixedPoint) (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) fixedActivations(f *FixedPoint) {
 	signed := f.signed(false)
 	var list []*ir.Node
 	c.obs = &observer{stats: map[*ir.Value]*stats{}}
@@ -268,7 +260,7 @@ func (c *calibrator) fixedActivations(f *FixedPoint) (err error) {
 		}
 	}
 	if f.Delta == 0 && len(list) > 0 {
-		s := fail.Must(newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory}))
+		s := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
 		for v := range c.obs.stats {
 			c.obs.stats[v] = s.of(v, func(int) bool { return true })
 		}
@@ -277,7 +269,6 @@ func (c *calibrator) fixedActivations(f *FixedPoint) (err error) {
 		s := c.obs.stats[n.Out[0]]
 		c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi)))
 	}
-	return nil
 }
 
 // fixedActivation quantises the output of n.
@@ -288,15 +279,9 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) {
 	at := c.after(v)
 	lo, hi := k.dtype.IntRange()
 	x := v
-	var err error
 	insert := func(o *ir.OpDef, in ...*ir.Value) {
-		if err != nil {
-			return
-		}
-		var m *ir.Node
-		if m, err = c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...); err == nil {
-			m.Origin, x = n.Origin, m.Out[0]
-		}
+		m := fail.Must(c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...))
+		m.Origin, x = n.Origin, m.Out[0]
 	}
 	scalar := func(name string, f float32) *ir.Value { return c.g.AddConst(v.Name+"."+name, tensor.Scalar(f)) }
 	if float32(hi) != k.hi || float32(lo) != k.lo {
@@ -319,11 +304,7 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) {
 			insert(op.Mul, x, mag)
 		}
 	}
-	if err != nil {
-		fail.Check(err)
-		return
-	}
-	d := fail.Must(linearPair(c.g, at, x, v.Type.WithQuant(k.dtype, k.quant())))
+	d := linearPair(c.g, at, x, v.Type.WithQuant(k.dtype, k.quant()))
 	for _, u := range readers {
 		c.g.SetInput(u.Node, u.Index, d)
 	}

@@ -78,7 +78,7 @@ func scaleFronts(g *ir.Graph, opt *Options) {
 	if len(r.sources) == 0 {
 		return
 	}
-	fail.Check(r.scale(fail.Must(r.ranges())))
+	r.scale(r.ranges())
 }
 
 // keptOf are the nodes that compute with each channel of inputs alone, by number.
@@ -90,11 +90,14 @@ func keptOf(g *ir.Graph, opt *Options) map[int]bool {
 			r.begin(v)
 		}
 	}
-	if ranges, err := r.ranges(); err == nil && r.alongUnits(ranges) && r.trace() == nil {
-		for n := range r.kepts {
-			kept[n.ID] = true
+	fail.Caught(func() { // what cannot be followed is not kept
+		if r.alongUnits(r.ranges()) {
+			r.trace()
+			for n := range r.kepts {
+				kept[n.ID] = true
+			}
 		}
-	}
+	})
 	return kept
 }
 

@@ -84,33 +84,32 @@ func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 		len(opt.Samples) == 0 {
 		return nil
 	}
-	fail.Check(checkSamples(g.In, opt.Samples))
+	checkSamples(g.In, opt.Samples)
 	var ranges map[*ir.Value][]interval
 	for _, through := range []bool{true, false} {
 		r := newRegion(g, &opt)
 		if ranges == nil {
-			ranges = fail.Must(r.ranges())
+			ranges = r.ranges()
 		}
 		if through && !r.alongUnits(ranges) {
 			continue
 		}
-		fail.Check(r.scale(ranges))
+		r.scale(ranges)
 	}
 	scaleFronts(g, &opt)
-	return scaleOutputs(g, &opt)
+	scaleOutputs(g, &opt)
+	return nil
 }
 
 // scale follows the elements of the sources, and rewrites what loses.
-func (r *region) scale(ranges map[*ir.Value][]interval) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(r.trace())
+func (r *region) scale(ranges map[*ir.Value][]interval) {
+	r.trace()
 	for _, part := range r.parts() {
 		if (!r.through || len(r.kepts) > 0) && r.plan(part, ranges) && r.loses(part) {
 			r.rewrite(part)
 		}
 	}
 	r.join()
-	return nil
 }
 
 func newRegion(g *ir.Graph, opt *Options) *region {
@@ -153,22 +152,15 @@ func (r *region) begin(v *ir.Value) bool {
 func filled[T any](n int, x T) []T { return slices.Repeat([]T{x}, n) }
 
 // trace follows the elements of the sources through the graph.
-func (r *region) trace() error {
+func (r *region) trace() {
 	for _, n := range slices.Clone(r.g.Nodes) {
 		if !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return r.trails[v] != nil }) {
 			continue
 		}
 		if canAct(n.Op) && op.HasAct(n) && n.Op.Pattern <= ir.Broadcast {
-			var err error
-			if n, err = r.apart(n); err != nil {
-				return err
-			}
+			n = r.apart(n)
 		}
-		done, err := r.follows(n)
-		if err != nil {
-			return err
-		}
-		if done {
+		if r.moved(n) || r.scaled(n) || r.kept(n) {
 			r.nodes = append(r.nodes, n)
 			continue
 		}
@@ -183,44 +175,28 @@ func (r *region) trace() error {
 			r.cuts = append(r.cuts, cut{v: v})
 		}
 	}
-	return nil
-}
-
-// follows notes what a node's results are made of, where that can be told.
-func (r *region) follows(n *ir.Node) (done bool, err error) {
-	for _, follow := range []func(*ir.Node) (bool, error){r.moved, r.scaled, r.kept} {
-		if done, err = follow(n); done || err != nil {
-			break
-		}
-	}
-	return done, err
 }
 
 // apart writes n as one without bounds and a Clip: a region ends between them. It gives the node to follow.
-func (r *region) apart(n *ir.Node) (*ir.Node, error) {
+func (r *region) apart(n *ir.Node) *ir.Node {
 	lo, hi := op.ActBounds(n)
 	attrs := n.Attrs.Clone()
 	delete(attrs, "act_min")
 	delete(attrs, "act_max")
-	m, err := r.g.InsertBefore(n, n.Op, n.Name+".line", attrs, 1, n.In...)
-	if err != nil {
-		return nil, err
-	}
-	if done, err := r.scaled(m); !done || err != nil {
+	m := fail.Must(r.g.InsertBefore(n, n.Op, n.Name+".line", attrs, 1, n.In...))
+	if !r.scaled(m) {
 		r.g.Remove(m)
-		return n, err
+		return n
 	}
 	bound := func(name string, x float64) *ir.Value {
 		return r.g.AddConst(n.Name+name, tensor.Scalar(float32(x)))
 	}
-	c, err := r.g.InsertBefore(n, op.Clip, n.Name+".bounds", nil, 1, m.Out[0], bound(".min", lo), bound(".max", hi))
-	if err != nil {
-		return nil, err
-	}
+	in := []*ir.Value{m.Out[0], bound(".min", lo), bound(".max", hi)}
+	c := fail.Must(r.g.InsertBefore(n, op.Clip, n.Name+".bounds", nil, 1, in...))
 	m.Origin, c.Origin, r.nodes = n.Origin, n.Origin, append(r.nodes, m)
 	r.clipped[n] = c
 	r.g.ReplaceUses(n.Out[0], c.Out[0])
-	return c, nil
+	return c
 }
 
 // join takes back what apart did where nothing was rewritten in front of the Clip.
@@ -234,26 +210,22 @@ func (r *region) join() {
 }
 
 // moved follows an operator that moves elements: what it makes of their numbers says which.
-func (r *region) moved(n *ir.Node) (bool, error) {
+func (r *region) moved(n *ir.Node) bool {
 	if n.Op.Quant != ir.QMove || n.Op.Fill > 0 || len(n.Body) > 0 || n.Op == op.Relayout {
-		return false, nil
+		return false
 	}
 	in, all := r.numbered(n)
 	if in == nil {
-		return false, nil
+		return false
 	}
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return false, err
-	}
-	for i, d := range out {
+	for i, d := range fail.Must(ir.EvalNode(n, in)) {
 		t := make(trail, d.Len())
 		for k := range t {
 			t[k] = all[int(d.Float(k))]
 		}
 		r.trails[n.Out[i]] = t
 	}
-	return true, nil
+	return true
 }
 
 // numbered are operands of a node with the numbers of their elements in all; nil where not all of
@@ -293,34 +265,31 @@ var lineAt = []float32{-1.25e6, -0.375, 0, 0.375, 1.25e6}
 
 // scaled follows an operator that multiplies each element by a constant and adds one, whichever
 // it is: its results at a few numbers tell.
-func (r *region) scaled(n *ir.Node) (bool, error) {
+func (r *region) scaled(n *ir.Node) bool {
 	at := slices.IndexFunc(n.In, varies)
 	if slices.ContainsFunc(n.In[at+1:], varies) || n.Op.Pattern > ir.Broadcast || n.Op.Impure || n.Op.Eval == nil ||
 		len(n.Out) != 1 || len(n.Body) > 0 || n.Out[0].Type.DType != tensor.F32 ||
 		!slices.Equal(n.Out[0].Type.Shape, n.In[at].Type.Shape) {
-		return false, nil
+		return false
 	}
 	y := make([][]float64, len(lineAt))
-	var err error
 	for k, x := range lineAt {
-		if y[k], err = resultAt(n, at, x); err != nil {
-			return false, err
-		}
+		y[k] = resultAt(n, at, x)
 	}
 	t := slices.Clone(r.trails[n.In[at]])
 	for i := range t {
 		gain, shift, ok := line(y, i)
 		if !ok {
-			return false, nil
+			return false
 		}
 		t[i].gain, t[i].shift = t[i].gain*gain, float64(t[i].shift*gain)+shift
 	}
 	r.trails[n.Out[0]] = t
-	return true, nil
+	return true
 }
 
 // resultAt is what n gives where all elements of operand at are x, the others being constant.
-func resultAt(n *ir.Node, at int, x float32) ([]float64, error) {
+func resultAt(n *ir.Node, at int, x float32) []float64 {
 	in := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
 		if v != nil {
@@ -331,11 +300,7 @@ func resultAt(n *ir.Node, at int, x float32) ([]float64, error) {
 	for i, s := 0, tensor.As[float32](in[at]); i < len(s); i++ {
 		s[i] = x
 	}
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return nil, err
-	}
-	return out[0].Floats(), nil
+	return fail.Must(ir.EvalNode(n, in))[0].Floats()
 }
 
 func varies(v *ir.Value) bool { return v != nil && v.Const == nil }
@@ -355,7 +320,7 @@ func line(y [][]float64, i int) (gain, shift float64, ok bool) {
 }
 
 // ranges are those of the elements of all sources.
-func (r *region) ranges() (map[*ir.Value][]interval, error) {
+func (r *region) ranges() map[*ir.Value][]interval {
 	all := filled(r.total, nothing)
 	out := map[*ir.Value][]interval{}
 	for _, s := range r.sources {
@@ -380,9 +345,7 @@ func (r *region) ranges() (map[*ir.Value][]interval, error) {
 			}
 		}
 		if inner {
-			if _, err := interp.Run(r.g, s, note); err != nil {
-				return nil, err
-			}
+			fail.Must(interp.Run(r.g, s, note))
 		}
 	}
 	for i, e := range all {
@@ -390,7 +353,7 @@ func (r *region) ranges() (map[*ir.Value][]interval, error) {
 			all[i] = interval{}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // of is the source of an element.

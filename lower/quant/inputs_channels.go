@@ -104,14 +104,14 @@ func (p *probe) of(f func(k, e, c int) float64) []float64 {
 }
 
 // kept follows an operator that computes with the elements of each channel alone.
-func (r *region) kept(n *ir.Node) (done bool, err error) {
+func (r *region) kept(n *ir.Node) (done bool) {
 	if !r.through {
-		return false, nil
+		return false
 	}
-	defer fail.Catch(&err)
+
 	p := r.probeOf(n)
 	if p == nil {
-		return false, nil
+		return false
 	}
 	zero := func(_, _, _ int) float64 { return 0 }
 	p.bias = p.of(zero)
@@ -121,11 +121,11 @@ func (r *region) kept(n *ir.Node) (done bool, err error) {
 	t, owner := filled(len(p.bias), mark{from: -1, gain: 1}), filled(len(p.bias), -1)
 	for draw := range 2 {
 		if !p.look(t, owner, uint64(draw)) {
-			return false, nil
+			return false
 		}
 	}
 	if slices.ContainsFunc(p.of(zero), func(x float64) bool { return x != 0 }) {
-		return false, nil
+		return false
 	}
 	for e, c := range owner {
 		if c >= 0 {
@@ -140,7 +140,7 @@ func (r *region) kept(n *ir.Node) (done bool, err error) {
 		}
 	}
 	r.trails[n.Out[0]], r.kepts[n] = t, mul
-	return true, nil
+	return true
 }
 
 // evenWeights are factors of the output channels of a convolution that give each of them weights of one

@@ -43,7 +43,7 @@ func (c *calibrator) integerOffsets() {
 		if behind {
 			correct = c.offOutputs
 		}
-		fail.Check(correct(n, delta))
+		correct(n, delta)
 	}
 }
 
@@ -52,16 +52,14 @@ func (c *calibrator) affines() []*ir.Node {
 }
 
 // offBiases takes off the biases of layers what their input is too large by, in each channel of n.
-func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
+func (c *calibrator) offBiases(n *ir.Node, delta []float64) {
 	r := emptyRegion(c.g, &c.opt)
 	if !r.begin(n.Out[0]) {
-		return nil
+		return
 	}
 	y := r.sources[0]
 	y.axis, r.through = ir.AttrsOf[op.AxisAttr](n).Axis, true
-	if err := r.trace(); err != nil {
-		return err
-	}
+	r.trace()
 	for _, cut := range r.cuts {
 		w := r.weights(cut)
 		rule, ok := c.rules[cut.n]
@@ -82,28 +80,23 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
 		rule.bias = 2
 		c.rules[cut.n] = rule
 	}
-	return nil
 }
 
 // spellAffines makes a Mul and an Add of every ChannelAffine.
-func (c *calibrator) spellAffines() error {
+func (c *calibrator) spellAffines() {
 	for _, n := range c.affines() {
 		axis := ir.AttrsOf[op.AxisAttr](n).Axis
 		along := filled(n.In[0].Type.Rank()-axis, 1)
 		along[0] = n.In[0].Type.Shape[axis]
 		scale, offset := n.In[1], n.In[2]
-		m, err := c.g.InsertBefore(n, op.Mul, n.Name+".scaled", nil, 1, n.In[0],
-			c.g.AddConst(scale.Name, scale.Const.Reshaped(along)))
-		if err != nil {
-			return err
-		}
+		m := fail.Must(c.g.InsertBefore(n, op.Mul, n.Name+".scaled", nil, 1, n.In[0],
+			c.g.AddConst(scale.Name, scale.Const.Reshaped(along))))
 		m.Origin = n.Origin
 		c.g.SetInput(n, 2, nil)
 		c.g.SetInput(n, 1, c.g.AddConst(offset.Name, offset.Const.Reshaped(along)))
 		c.g.SetInput(n, 0, m.Out[0])
 		n.Op, n.Attrs = op.Add, nil
 	}
-	return nil
 }
 
 // borderAffine is the quantisation of the real end of a ChannelAffine written as a Mul and an Add, of
@@ -143,7 +136,7 @@ func (c *converter) takeIn(v *ir.Value) {
 		return
 	}
 	v.Type = v.Type.WithQuant(t.DType, q)
-	b := fail.Must(c.g.InsertBefore(m, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(t.DType.ONNXCode())}, 1, v))
+	b := c.bits(m, v.Name+".codes", v)
 	b.Origin, b.Out[0].Type = a.Origin, t
 	for _, u := range slices.Clone(y.Uses()) {
 		c.g.ReplaceUses(u.Node.Out[0], b.Out[0])

@@ -88,8 +88,7 @@ func positive(n int) bool { return n > 0 }
 func (r *region) rewrite(p *component) {
 	now := map[*ir.Value]*ir.Value{}
 	for _, s := range p.sources {
-		v := fail.Must(r.affine(s))
-		now[s.v] = v
+		now[s.v] = r.affine(s)
 	}
 	for _, n := range r.nodes {
 		r.again(n, now)
@@ -111,7 +110,7 @@ func (r *region) rewrite(p *component) {
 }
 
 // affine is the ChannelAffine behind a source.
-func (r *region) affine(s *source) (*ir.Value, error) {
+func (r *region) affine(s *source) *ir.Value {
 	scale, offset := make([]float64, len(s.gain)), make([]float64, len(s.gain))
 	for c := range scale {
 		scale[c] = s.gain[c] / s.div[c]
@@ -121,21 +120,18 @@ func (r *region) affine(s *source) (*ir.Value, error) {
 }
 
 // affineOf is the ChannelAffine of a value.
-func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) (*ir.Value, error) {
+func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) *ir.Value {
 	at, name, size := r.g.Nodes[0], v.Name+".channels", []int{len(scale)}
 	if v.Def != nil {
 		at = r.g.Next(v.Def)
 	}
-	n, err := r.g.InsertBefore(at, op.ChannelAffine, name, ir.Attrs{"axis": ir.Int(axis)}, 1, v,
+	n := fail.Must(r.g.InsertBefore(at, op.ChannelAffine, name, ir.Attrs{"axis": ir.Int(axis)}, 1, v,
 		r.g.AddConst(name+".scale", tensor.FromFloats(tensor.F32, size, scale)),
-		r.g.AddConst(name+".offset", tensor.FromFloats(tensor.F32, size, offset)))
-	if err != nil {
-		return nil, err
-	}
+		r.g.AddConst(name+".offset", tensor.FromFloats(tensor.F32, size, offset))))
 	if v.Def != nil {
 		n.Origin = v.Def.Origin
 	}
-	return n.Out[0], nil
+	return n.Out[0]
 }
 
 // again makes what a region's node gives of the new values: what multiplied and added is gone.

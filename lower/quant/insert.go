@@ -3,7 +3,6 @@
 package quant
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -123,34 +122,33 @@ type calibrator struct {
 // biases int32; see Options.Layer for others. The graph computes in float what the integers stand for.
 //
 // Everything is done as the options say; see Calibrate for trying it first.
-func Insert(g *ir.Graph, opt Options) (*Report, error) {
-	c, before, err := insert(g, opt)
-	if err != nil {
-		return nil, err
-	}
-	return c.report(before)
+func Insert(g *ir.Graph, opt Options) (_ *Report, err error) {
+	defer fail.Catch(&err)
+	c, before := insert(g, opt)
+	return c.report(before), nil
 }
 
 // insert is Insert without the report; before is the float graph.
-func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err error) {
-	defer fail.Catch(&err)
+func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph) {
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
 	if !(opt.Percentile > 50 && opt.Percentile <= 100) {
-		return nil, nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration",
-			Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
+		fail.Check(&ir.Diag{Code: "calibration-percentile", Node: "calibration",
+			Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)})
 	}
-	fail.Check(checkSamples(g.In, opt.Samples))
+	checkSamples(g.In, opt.Samples)
 	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method, c.opt.Rounding = option.FixedPoint, option.Nearest
 		before = g.Clone()
-		return c, before, c.fixedPoint()
+		c.fixedPoint()
+		return c, before
 	}
-	if before, err = c.prepare(); err != nil || len(c.values) == 0 {
-		return c, before, cmp.Or(err, c.spellAffines())
+	if before = c.prepare(); len(c.values) == 0 {
+		c.spellAffines()
+		return c, before
 	}
 	c.choose()
 	c.integerOffsets()
@@ -158,26 +156,24 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 	c.insert()
 	c.insertStates()
 	if opt.BiasCorrection || opt.Rounding == option.Adaptive {
-		fail.Check(c.refine(before))
+		c.refine(before)
 		g.RemoveDead() // what was replaced
 	}
-	return c, before, nil
+	return c, before
 }
 
 // prepare plans, and observes the values that are to be quantised; before is the
 // float graph.
-func (c *calibrator) prepare() (before *ir.Graph, err error) {
+func (c *calibrator) prepare() (before *ir.Graph) {
 	if c.opt.Equalize {
-		if err := equalize(c.g, c.opt.Samples); err != nil {
-			return nil, err
-		}
+		equalize(c.g, c.opt.Samples)
 	}
 	before = c.g.Clone() // after equalisation: its values are those that are quantised
 	c.plan()
-	if len(c.values) == 0 {
-		return before, nil
+	if len(c.values) > 0 {
+		c.observe()
 	}
-	return before, c.observe()
+	return before
 }
 
 // plan decides which nodes are quantised and which values get a Q/DQ pair.
@@ -255,14 +251,13 @@ func (c *calibrator) dropIdle() {
 }
 
 // observe has statistics of the values from a run of the float graph on the samples.
-func (c *calibrator) observe() (err error) {
-	defer fail.Catch(&err)
+func (c *calibrator) observe() {
 	c.obs = &observer{stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}
 	if c.takeSeen() {
-		return nil
+		return
 	}
 	s := c.survey()
 	in := func(int) bool { return true }
@@ -278,7 +273,6 @@ func (c *calibrator) observe() (err error) {
 	c.narrow()
 	c.sharpen()
 	c.keepSeen()
-	return nil
 }
 
 // survey is that of all samples, or of those of the options.
@@ -291,7 +285,7 @@ func (c *calibrator) survey() *survey {
 			if s.all.average {
 				o.means, o.meansOf = c.watchMeans(), s.all.refined
 			}
-			s.all.survey = fail.Must(newSurvey(c.g, c.obs, o))
+			s.all.survey = newSurvey(c.g, c.obs, o)
 			s.all.means = byKey(s.all.samples, s.all.survey.means)
 			s.all.peaks = byKey(s.all.samples, s.all.survey.peaks)
 			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
@@ -305,7 +299,7 @@ func (c *calibrator) survey() *survey {
 		if c.opt.BiasCorrection {
 			o.means, o.meansOf = c.watchMeans(), keysOf(lockstepInputs(c.opt.Samples))
 		}
-		s, err := newSurvey(c.g, c.obs, o)
+		s, err := fail.Try(func() *survey { return newSurvey(c.g, c.obs, o) })
 		if err == nil {
 			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
 			return s
@@ -326,8 +320,8 @@ func (c *calibrator) sharpen() {
 	if len(within) == 0 {
 		return
 	}
-	s := fail.Must(newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
-		memory: c.opt.memory}))
+	s := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
+		memory: c.opt.memory})
 	for v := range within {
 		x := s.of(v, func(int) bool { return true })
 		c.obs.stats[v].hist, c.obs.stats[v].zeros = x.hist, x.zeros
@@ -390,7 +384,7 @@ func (c *calibrator) groups() []*group {
 // rangesOf are the quantisations of groups by a method, by their first values.
 func (c *calibrator) rangesOf(list []*group, m option.Method) map[int]affine {
 	found := make([]affine, len(list))
-	parallelEach(len(list), func(i int) {
+	ParallelEach(len(list), func(i int) {
 		k := list[i]
 		m := c.methodOf(k, m)
 		if c.opt.seen != nil {
@@ -480,7 +474,7 @@ func (c *calibrator) insert() {
 	for _, v := range c.values {
 		c.pair(v)
 	}
-	fail.Check(c.spellAffines())
+	c.spellAffines()
 }
 
 // reads is the rule of the quantised node that reads a value here.
@@ -502,7 +496,7 @@ func (c *calibrator) pair(v *ir.Value) {
 		}
 	}
 	uses := slices.Clone(v.Uses())
-	d := fail.Must(linearPair(c.g, at, v, t))
+	d := linearPair(c.g, at, v, t)
 	_, quantised := c.rules[v.Def]
 	quantised = quantised || c.ends[v]
 	all := v.Def == nil || quantised
@@ -510,7 +504,7 @@ func (c *calibrator) pair(v *ir.Value) {
 		_, reads := c.reads(u)
 		w := d
 		if e, ok := edges[u.Node]; ok && reads {
-			w = fail.Must(c.converted(at, d, e))
+			w = c.converted(at, d, e)
 		}
 		if all || reads {
 			c.g.SetInput(u.Node, u.Index, w)

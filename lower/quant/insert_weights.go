@@ -9,7 +9,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -29,16 +28,14 @@ func (c *calibrator) constants(n *ir.Node, r rule) {
 	if r.weight >= 0 {
 		w := n.In[r.weight]
 		q := c.weightQuant(n, r)
-		d := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q))
-		c.g.SetInput(n, r.weight, d)
+		c.g.SetInput(n, r.weight, c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q)))
 		if r.bias >= 0 {
-			fail.Check(c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q))
+			c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q)
 		}
 	}
 	for _, i := range r.params {
 		v := n.In[i]
-		d := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))))
-		c.g.SetInput(n, i, d)
+		c.g.SetInput(n, i, c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n)))))
 	}
 	for _, i := range r.in {
 		v := n.In[i]
@@ -48,8 +45,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) {
 		if d := c.clipped(n, i); d != v.Const {
 			v = c.g.AddConst(v.Name, d)
 		}
-		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
-		d := c.constant(n, v, t)
+		d := c.constant(n, v, v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data)))
 		c.g.SetInput(n, i, d)
 	}
 }
@@ -78,8 +74,7 @@ func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type) *ir.Value {
 	if d := c.weights[key]; d != nil && c.g.Index(d.Def) < c.g.Index(at) {
 		return d
 	}
-	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t))
-	d := fail.Must(Linear(c.g, at, op.DequantizeLinear, k, t))
+	d := Linear(c.g, at, op.DequantizeLinear, c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t)), t)
 	c.weights[key] = d
 	return d
 }
@@ -223,7 +218,7 @@ func biasPeak(n *ir.Node, r rule, i, k int) float64 {
 
 // setBias makes input i of n the int32 form of the reals b: scale input times
 // weights, a bias for every output channel.
-func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error {
+func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) {
 	x := c.inputQuant(n, 0).quant()
 	out := channels(n, weightAxis(n))
 	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}
@@ -241,12 +236,8 @@ func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error 
 		name = old.Name
 	}
 	k := c.g.AddConst(name+".quantized", d)
-	v, err := Linear(c.g, n, op.DequantizeLinear, k, ir.Type{DType: tensor.I32, Shape: d.Shape, Quant: q})
-	if err != nil {
-		return err
-	}
+	v := Linear(c.g, n, op.DequantizeLinear, k, ir.Type{DType: tensor.I32, Shape: d.Shape, Quant: q})
 	c.g.SetInput(n, i, v)
-	return nil
 }
 
 // raiseScales widens the output range of operators whose results could overflow

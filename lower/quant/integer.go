@@ -45,11 +45,11 @@ func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
 		border: map[*ir.Node]ir.Type{}}
 	c.quantisedInputs(opt)
 	c.quantisedTables()
-	fail.Check(c.integerMoves())
+	c.integerMoves()
 	c.plainIntegers()
 	c.wants()
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
-		fail.Check(c.node(n))
+		c.node(n)
 	}
 	c.quantisedOutputs(opt)
 	c.idleBits()
@@ -91,7 +91,7 @@ func FloatBorders(opt IntegerOptions, g *ir.Graph, earlier ...*ir.Graph) (err er
 	for i, v := range g.Out {
 		if t := written(v); t.Quantised() && opt.keepsOut(i) {
 			for _, x := range all {
-				x.SetOutput(i, fail.Must(Linear(x, nil, op.DequantizeLinear, x.Out[i], t)))
+				x.SetOutput(i, Linear(x, nil, op.DequantizeLinear, x.Out[i], t))
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func floatInput(g *ir.Graph, i int, t ir.Type) {
 	if at := slices.IndexFunc(g.Nodes, func(n *ir.Node) bool { return slices.Contains(n.In, v) }); at >= 0 {
 		reader = g.Nodes[at]
 	}
-	q := fail.Must(Linear(g, reader, op.QuantizeLinear, x, t))
+	q := Linear(g, reader, op.QuantizeLinear, x, t)
 	q.Type = v.Type
 	g.ReplaceUses(v, q)
 }
@@ -135,11 +135,7 @@ func (c *converter) quantisedOutputs(opt IntegerOptions) {
 		if opt.keepsOut(i) {
 			continue
 		}
-		if y, err := c.takeOut(v); y != nil || err != nil {
-			if err != nil {
-				fail.Check(err)
-				return
-			}
+		if y := c.takeOut(v); y != nil {
 			c.g.SetOutput(i, y)
 			continue
 		}
@@ -154,8 +150,7 @@ func (c *converter) quantisedOutputs(opt IntegerOptions) {
 			continue // read with another scale than it was written with: real as the model has it
 		}
 		if t, ok := c.border[v.Def]; ok {
-			u := fail.Must(c.requantize(nil, x, t))
-			x = u
+			x = c.requantize(nil, x, t)
 		}
 		c.g.SetOutput(i, x)
 	}
@@ -285,8 +280,7 @@ func (c *converter) quantisedTables() {
 		c.hoistQuant(v)
 		for _, u := range slices.Clone(v.Uses()) {
 			if q := u.Node; q.Op == op.QuantizeLinear && u.Index == 0 {
-				out := fail.Must(evalIn(q, nil))
-				c.g.ReplaceUses(q.Out[0], c.g.AddConst(q.Out[0].Name, out[0]))
+				c.g.ReplaceUses(q.Out[0], c.g.AddConst(q.Out[0].Name, evalIn(q, nil)[0]))
 				c.g.Remove(q)
 			}
 		}
@@ -305,7 +299,7 @@ func (c *converter) hoistQuant(v *ir.Value) {
 	first := slices.IndexFunc(c.g.Nodes, func(n *ir.Node) bool {
 		return slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node == n })
 	})
-	d := fail.Must(linearPair(c.g, c.g.Nodes[first], v, t))
+	d := linearPair(c.g, c.g.Nodes[first], v, t)
 	for _, u := range moves {
 		c.g.SetInput(u.Node, u.Index, d)
 	}
@@ -380,19 +374,20 @@ func (c *converter) replaceInput(v *ir.Value, t ir.Type) {
 }
 
 // node converts one node, or makes float copies of its integer inputs.
-func (c *converter) node(n *ir.Node) error {
+func (c *converter) node(n *ir.Node) {
 	switch n.Op {
 	case op.DequantizeLinear:
-		return c.dequantize(n)
+		c.dequantize(n)
+		return
 	case op.QuantizeLinear:
-		return c.quantize(n)
+		c.quantize(n)
+		return
 	case op.BitCast:
-		return nil // of bits, whatever they stand for
+		return // of bits, whatever they stand for
 	}
-	if done, err := c.integer(n); done || err != nil {
-		return err
+	if !c.integer(n) {
+		c.floatInputs(n)
 	}
-	return c.floatInputs(n)
 }
 
 // codes reports what is integers in the graph's own right: its inputs, and results of what codes.
@@ -415,40 +410,36 @@ func (c *converter) constantForm(v, x *ir.Value, t tensor.DType, q *ir.Quant) {
 }
 
 // dequantize notes the integer form of its output: its own input, as int8.
-func (c *converter) dequantize(n *ir.Node) error {
+func (c *converter) dequantize(n *ir.Node) {
 	t, q, ok := params(n)
 	x := n.In[0]
 	if !ok || n.Out[0].Type.DType != tensor.F32 && n.Out[0].Type.DType != tensor.F64 {
-		return nil
+		return
 	}
 	if x.Type.Quant != nil && t == x.Type.DType && !x.Type.Quant.Equal(q) {
-		return nil // reinterpreted: computed as written
+		return // reinterpreted: computed as written
 	}
 	if x.Const != nil {
 		c.constantForm(n.Out[0], x, t, q)
-		return nil
+		return
 	}
 	if q.PerAxis() {
-		return nil
+		return
 	}
 	if x.Type.Quant == nil { // an integer that the graph computes or receives: give it its meaning
 		if !storable(t) || !codes(x) {
-			return nil
+			return
 		}
 		x.Type = x.Type.WithQuant(t, q)
 	}
 	if t == tensor.U8 {
 		st, sq := signed(t, q)
-		y, err := c.requantize(n, x, ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq})
-		if err != nil {
-			return err
-		}
+		y := c.requantize(n, x, ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq})
 		x, t, q = y, st, sq
 	}
 	if computable(t, q) {
 		c.have[n.Out[0]] = form{x, x.Type}
 	}
-	return nil
 }
 
 // packs reports that v is read as weights alone, by operators that take int4.
@@ -480,77 +471,64 @@ func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value
 }
 
 // requantize inserts a Requantize of x to type t before node at.
-func (c *converter) requantize(at *ir.Node, x *ir.Value, t ir.Type) (*ir.Value, error) {
+func (c *converter) requantize(at *ir.Node, x *ir.Value, t ir.Type) *ir.Value {
 	for _, u := range x.Uses() { // one for all readers
 		if u.Node.Op == op.Requantize && u.Node.Out[0].Type.DType == t.DType &&
 			u.Node.Out[0].Type.Quant.Equal(t.Quant) {
-			return u.Node.Out[0], nil
+			return u.Node.Out[0]
 		}
 	}
-	r, err := c.g.InsertBefore(at, op.Requantize, x.Name+".requant", nil, 1, x)
-	if err != nil {
-		return nil, err
-	}
+	r := fail.Must(c.g.InsertBefore(at, op.Requantize, x.Name+".requant", nil, 1, x))
 	r.Out[0].Type = r.Out[0].Type.WithQuant(t.DType, t.Quant)
 	if at != nil {
 		r.Origin = at.Origin
 	}
-	return r.Out[0], nil
+	return r.Out[0]
 }
 
 // quantize disappears when its input has an integer form; the form is
 // requantised where the two differ.
-func (c *converter) quantize(n *ir.Node) error {
+func (c *converter) quantize(n *ir.Node) {
 	t, q, ok := params(n)
 	if !ok {
-		return nil
+		return
 	}
 	y := n.Out[0]
 	f := c.have[n.In[0]]
 	if q.PerAxis() {
-		return nil
+		return
 	}
 	if f.v == nil { // or an int32 constant
 		if storable(t) && c.onlyReal(y) {
 			y.Type = y.Type.WithQuant(t, q)
 		}
-		return nil
+		return
 	}
 	want := ir.Type{DType: t, Shape: y.Type.Shape, Quant: q}
 	v := f.v
 	if v.Type.DType == t && v.Type.Quant.Equal(q) {
 		c.g.ReplaceUses(y, v)
-		return nil
+		return
 	}
-	var err error
 	if t == tensor.U8 {
-		if v, err = c.asSigned(n, v, want); err != nil || len(y.Uses()) == 0 && !c.g.IsOutput(y) {
-			return err
+		if v = c.asSigned(n, v, want); len(y.Uses()) == 0 && !c.g.IsOutput(y) {
+			return
 		}
 	}
-	if !storable(t) {
-		return nil
+	if storable(t) {
+		c.g.ReplaceUses(y, c.requantize(n, v, want))
 	}
-	w, err := c.requantize(n, v, want)
-	if err != nil {
-		return err
-	}
-	c.g.ReplaceUses(y, w)
-	return nil
 }
 
 // asSigned gives the readers of a uint8 value inside the graph int8; only what is
 // visible outside, or read as it is, becomes uint8.
-func (c *converter) asSigned(n *ir.Node, v *ir.Value, want ir.Type) (*ir.Value, error) {
+func (c *converter) asSigned(n *ir.Node, v *ir.Value, want ir.Type) *ir.Value {
 	st, sq := signed(want.DType, want.Quant)
 	if st != tensor.I8 {
-		return v, nil
+		return v
 	}
-	var err error
 	if !(v.Type.DType == st && v.Type.Quant.Equal(sq)) {
-		if v, err = c.requantize(n, v, ir.Type{DType: st, Shape: want.Shape, Quant: sq}); err != nil {
-			return nil, err
-		}
+		v = c.requantize(n, v, ir.Type{DType: st, Shape: want.Shape, Quant: sq})
 	}
 	for _, u := range slices.Clone(n.Out[0].Uses()) {
 		if u.Node.Op != op.DequantizeLinear || u.Index != 0 {
@@ -563,7 +541,7 @@ func (c *converter) asSigned(n *ir.Node, v *ir.Value, want ir.Type) (*ir.Value, 
 			c.detachDQ(u.Node, v, sq)
 		}
 	}
-	return v, nil
+	return v
 }
 
 // onlyReal reports that nothing computes on the integers of y as such: a Cast
@@ -578,13 +556,12 @@ func (c *converter) onlyReal(y *ir.Value) bool {
 // the shifted zero point.
 func (c *converter) detachDQ(n *ir.Node, v *ir.Value, q *ir.Quant) {
 	c.g.SetInput(n, 0, v)
-	z := c.g.AddConst(v.Name+".zero", tensor.Scalar(int8(q.Zero[0])))
-	c.g.SetInput(n, 2, z)
+	c.g.SetInput(n, 2, c.g.AddConst(v.Name+".zero", tensor.Scalar(int8(q.Zero[0]))))
 }
 
 // floatInputs gives a node that stays float DequantizeLinear versions of
 // inputs that exist only as integers.
-func (c *converter) floatInputs(n *ir.Node) error {
+func (c *converter) floatInputs(n *ir.Node) {
 	for i, v := range n.In {
 		if v == nil {
 			continue
@@ -593,28 +570,20 @@ func (c *converter) floatInputs(n *ir.Node) error {
 		if !ok || f.v == nil || v.Def != nil && v.Def.Op == op.DequantizeLinear {
 			continue // a DequantizeLinear that is still there
 		}
-		w, err := c.dequantized(n, f)
-		if err != nil {
-			return err
-		}
-		c.g.SetInput(n, i, w)
+		c.g.SetInput(n, i, c.dequantized(n, f))
 	}
-	return nil
 }
 
-func (c *converter) dequantized(at *ir.Node, f form) (*ir.Value, error) {
+func (c *converter) dequantized(at *ir.Node, f form) *ir.Value {
 	if w := c.dq[f.v]; w != nil {
-		return w, nil
+		return w
 	}
 	s, z, attrs := linearParams(f.t)
-	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v,
-		c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z))
-	if err != nil {
-		return nil, err
-	}
+	n := fail.Must(c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v,
+		c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z)))
 	if f.v.Def != nil {
 		n.Origin = f.v.Def.Origin
 	}
 	c.dq[f.v] = n.Out[0]
-	return n.Out[0], nil
+	return n.Out[0]
 }

@@ -16,8 +16,7 @@ import (
 // same operator on reals between DequantizeLinear and QuantizeLinear of the
 // integers' own quantisation, which is exact since they only move data, or cut
 // it at constants (Clip).
-func (c *converter) integerMoves() (err error) {
-	defer fail.Catch(&err)
+func (c *converter) integerMoves() {
 	known := c.integerQuants()
 	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
 		if !movesIntegers(n) {
@@ -37,24 +36,22 @@ func (c *converter) integerMoves() (err error) {
 			c.realBounds(in, q.Quant)
 		}
 		for _, i := range movedInputs(n) {
-			d := fail.Must(Linear(c.g, n, op.DequantizeLinear, in[i], q))
-			in[i] = d
+			in[i] = Linear(c.g, n, op.DequantizeLinear, in[i], q)
 		}
 		m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 		m.Origin = n.Origin
 		for i, v := range n.Out {
-			y := fail.Must(Linear(c.g, n, op.QuantizeLinear, m.Out[i], q))
+			y := Linear(c.g, n, op.QuantizeLinear, m.Out[i], q)
 			known[y] = q
 			c.g.ReplaceUses(v, y)
 		}
 		c.g.Remove(n)
 	}
-	return nil
 }
 
 // MovesOnReals runs that rewrite alone, for programs that stay float.
 func MovesOnReals(g *ir.Graph) error {
-	return (&converter{g: g}).integerMoves()
+	return fail.Caught((&converter{g: g}).integerMoves)
 }
 
 // movesIntegers reports a data-moving operator on quantised data.
@@ -130,31 +127,24 @@ func (c *converter) integerQuants() map[*ir.Value]ir.Type {
 }
 
 // linearPair is v quantised as t and dequantised again, before node at.
-func linearPair(g *ir.Graph, at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
-	q, err := Linear(g, at, op.QuantizeLinear, v, t)
-	if err != nil {
-		return nil, err
-	}
-	return Linear(g, at, op.DequantizeLinear, q, t)
+func linearPair(g *ir.Graph, at *ir.Node, v *ir.Value, t ir.Type) *ir.Value {
+	return Linear(g, at, op.DequantizeLinear, Linear(g, at, op.QuantizeLinear, v, t), t)
 }
 
 // Linear inserts a QuantizeLinear or DequantizeLinear (o) of v before node at
-// (nil: at the end), with the element type and quantisation of t.
-func Linear(g *ir.Graph, at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) (*ir.Value, error) {
+// (nil: at the end), with the element type and quantisation of t. An error ends the caller (ir/fail).
+func Linear(g *ir.Graph, at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) *ir.Value {
 	s, z, attrs := linearParams(t)
 	suffix := ".quantized"
 	if o == op.DequantizeLinear {
 		suffix = ".dequantized"
 	}
-	n, err := g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s),
-		g.AddConst(v.Name+".zero_point", z))
-	if err != nil {
-		return nil, err
-	}
+	n := fail.Must(g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s),
+		g.AddConst(v.Name+".zero_point", z)))
 	if v.Def != nil {
 		n.Origin = v.Def.Origin
 	}
-	return n.Out[0], nil
+	return n.Out[0]
 }
 
 // linearParams are scale, zero point and attributes of a Q/DQ node.
@@ -186,12 +176,11 @@ func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
 			in[i] = g.AddConst(v.Name+".real", ir.Dequantise(v.Const, v.Type.Quant).Cast(tensor.F32))
 			continue
 		}
-		d := fail.Must(sharedDequantize(g, n, v))
-		in[i] = d
+		in[i] = sharedDequantize(g, n, v)
 	}
 	if n.Op == op.Requantize { // between the two, nothing
 		y := n.Out[0]
-		w := fail.Must(Linear(g, n, op.QuantizeLinear, in[0], y.Type))
+		w := Linear(g, n, op.QuantizeLinear, in[0], y.Type)
 		w.Type = w.Type.WithQuant(y.Type.DType, y.Type.Quant)
 		w.Def.Origin = n.Origin
 		g.ReplaceUses(y, w)
@@ -203,7 +192,7 @@ func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
 	for i, v := range n.Out {
 		w := m.Out[i]
 		if v.Type.Quant != nil {
-			w = fail.Must(Linear(g, n, op.QuantizeLinear, w, v.Type))
+			w = Linear(g, n, op.QuantizeLinear, w, v.Type)
 			w.Type = w.Type.WithQuant(v.Type.DType, v.Type.Quant)
 		}
 		g.ReplaceUses(v, w)
@@ -214,11 +203,11 @@ func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
 
 // sharedDequantize is the DequantizeLinear of v, the one that is there already
 // where an earlier node has it.
-func sharedDequantize(g *ir.Graph, at *ir.Node, v *ir.Value) (*ir.Value, error) {
+func sharedDequantize(g *ir.Graph, at *ir.Node, v *ir.Value) *ir.Value {
 	for _, u := range v.Uses() {
 		if u.Node.Op == op.DequantizeLinear && u.Index == 0 && before(g, u.Node, at) {
 			if _, q, ok := params(u.Node); ok && q.Equal(v.Type.Quant) {
-				return u.Node.Out[0], nil
+				return u.Node.Out[0]
 			}
 		}
 	}
@@ -232,16 +221,13 @@ func before(g *ir.Graph, a, b *ir.Node) bool {
 // FoldConstants makes reals of the quantised constants that only float
 // operators read: dequantised at run time they would take RAM, which is scarcer
 // than the flash they take now; those that are outputs of the graph only if so asked.
-func FoldConstants(g *ir.Graph, outputs bool) error {
+func FoldConstants(g *ir.Graph, outputs bool) (err error) {
+	defer fail.Catch(&err)
 	for _, n := range slices.Clone(g.Nodes) {
 		if n.Op != op.DequantizeLinear || !allConst(n) || !outputs && g.IsOutput(n.Out[0]) {
 			continue
 		}
-		out, err := evalIn(n, nil)
-		if err != nil {
-			return err
-		}
-		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, out[0]))
+		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, evalIn(n, nil)[0]))
 		g.Remove(n)
 	}
 	return nil

@@ -166,8 +166,7 @@ func (c *calibrator) extent(v *ir.Value) interval {
 	l := nothing
 	if v.Const != nil {
 		for i := range v.Const.Len() {
-			f := v.Const.Float(i)
-			l = l.with(f)
+			l = l.with(v.Const.Float(i))
 		}
 		return l
 	}

@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -44,9 +45,7 @@ func lockstepInputs(samples []Sample) []Sample {
 
 // runLockstep visits every node of the quantised graph that is also in float
 // (matched by ID), after its inputs and before its evaluation.
-func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) (
-	err error) {
-	defer fail.Catch(&err)
+func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node)) {
 	l := &lockstep{in: lockstepInputs(samples), left: map[*ir.Value]int{}}
 	for _, n := range quantised.Nodes {
 		if n.Op == op.DequantizeLinear {
@@ -73,7 +72,7 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 	done := map[*ir.Node]bool{}
 	for _, nq := range slices.Clone(quantised.Nodes) {
 		if nf := byID[nq.ID]; nf != nil {
-			fail.Check(visit(l, nf, nq))
+			visit(l, nf, nq)
 		}
 		if nq.Op == op.DequantizeLinear || done[nq] {
 			continue
@@ -84,7 +83,6 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 		l.keep = nil
 		clear(l.reals)
 	}
-	return nil
 }
 
 // integers is what is kept of v.
@@ -119,25 +117,21 @@ func (l *lockstep) step(n, next *ir.Node) {
 	if next != nil {
 		quantise = linearKernel(next)
 	}
-	fail.Check(l.eval(n, next != nil, func(s int, out []*tensor.Dense) error {
+	l.eval(n, next != nil, func(s int, out []*tensor.Dense) {
 		switch {
 		case quantise != nil:
 			q := tensor.New(next.Out[0].Type.DType, next.Out[0].Type.Shape)
 			quantise(out, []*tensor.Dense{q})
 			out = []*tensor.Dense{q}
 		case next != nil:
-			var err error
-			if out, err = evalIn(next, map[*ir.Value]*tensor.Dense{n.Out[0]: out[0]}); err != nil {
-				return err
-			}
+			out = evalIn(next, map[*ir.Value]*tensor.Dense{n.Out[0]: out[0]})
 		}
-		for i, v := range last(n, next).Out {
+		for i, v := range cmp.Or(next, n).Out {
 			if l.left[v] > 0 {
 				l.env[s][v] = out[i]
 			}
 		}
-		return nil
-	}))
+	})
 	for _, v := range n.In {
 		if v == nil {
 			continue
@@ -151,24 +145,13 @@ func (l *lockstep) step(n, next *ir.Node) {
 	}
 }
 
-// last is b, or a where that is nil.
-func last(a, b *ir.Node) *ir.Node {
-	if b != nil {
-		return b
-	}
-	return a
-}
-
 // eval evaluates n for every sample and gives the results to each, on all cores, which drops
 // them if dropped is true. What depends on constants alone, such as dequantised weights, is
 // computed once.
-func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor.Dense) error) error {
-	constants, err := l.constants(n)
-	if err != nil {
-		return err
-	}
+func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor.Dense)) {
+	constants := l.constants(n)
 	own, _ := kernelOf(n, constants[:len(n.In)])
-	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
+	forSamples(len(l.env), []*ir.Node{n}, func(_, s int) {
 		in := slices.Clone(constants[:len(n.In)])
 		memory := l.memory.get()
 		defer l.memory.put(memory)
@@ -179,7 +162,7 @@ func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor
 					from = nil
 				}
 				if in[i] = l.value(s, v, from); in[i] == nil {
-					return bug.Errorf("%s: value %s is not there", n, v)
+					fail.Check(bug.Errorf("%s: value %s is not there", n, v))
 				}
 				if from != nil && l.env[s][v] == nil {
 					defer memory.give(in[i])
@@ -187,11 +170,8 @@ func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor
 			}
 		}
 		if own == nil {
-			out, err := ir.EvalNode(n, in)
-			if err != nil {
-				return err
-			}
-			return each(s, out)
+			each(s, fail.Must(ir.EvalNode(n, in)))
+			return
 		}
 		out := make([]*tensor.Dense, len(n.Out))
 		for i, v := range n.Out {
@@ -203,13 +183,13 @@ func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor
 			}
 		}
 		own(in, out)
-		return each(s, out)
+		each(s, out)
 	})
 }
 
 // constants are the inputs of n, three at least, that are constants, dequantised ones among
 // them; nil for others.
-func (l *lockstep) constants(n *ir.Node) ([]*tensor.Dense, error) {
+func (l *lockstep) constants(n *ir.Node) []*tensor.Dense {
 	in := make([]*tensor.Dense, max(len(n.In), 3))
 	for i, v := range n.In {
 		switch {
@@ -217,14 +197,10 @@ func (l *lockstep) constants(n *ir.Node) ([]*tensor.Dense, error) {
 		case v.Const != nil:
 			in[i] = v.Const
 		case v.Def != nil && v.Def.Op == op.DequantizeLinear && allConst(v.Def):
-			d, err := evalIn(v.Def, nil)
-			if err != nil {
-				return nil, err
-			}
-			in[i] = d[0]
+			in[i] = evalIn(v.Def, nil)[0]
 		}
 	}
-	return in, nil
+	return in
 }
 
 // value is v of one sample, nil where it is not kept, in the given memory where it is made anew,
@@ -247,11 +223,7 @@ func (l *lockstep) value(s int, v *ir.Value, memory *buffers) *tensor.Dense {
 func (l *lockstep) dequantised(s int, v *ir.Value, memory *buffers) *tensor.Dense {
 	k, x := linearKernel(v.Def), l.env[s][v.Def.In[0]]
 	if k == nil || x == nil {
-		d, err := evalIn(v.Def, l.env[s])
-		if err != nil {
-			return nil
-		}
-		return d[0]
+		return evalIn(v.Def, l.env[s])[0]
 	}
 	var d *tensor.Dense
 	if memory != nil {
@@ -268,6 +240,6 @@ func allConst(n *ir.Node) bool {
 }
 
 // evalIn evaluates one node with the values of env.
-func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error) {
-	return ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] })
+func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) []*tensor.Dense {
+	return fail.Must(ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] }))
 }

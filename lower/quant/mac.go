@@ -41,30 +41,26 @@ func weighs(n *ir.Node, w form, axis int, wide bool) bool {
 // mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8 or
 // int4 weights per tensor or per output channel, int32 bias of scale in*weight;
 // or int16 activations and an int64 bias.
-func (c *converter) mac(n *ir.Node) (bool, error) {
+func (c *converter) mac(n *ir.Node) bool {
 	t, ok := c.want[n.Out[0]]
 	if !ok {
-		return false, nil
+		return false
 	}
 	x, ok := c.intForm(n.In[0])
 	if !ok {
-		return false, nil
+		return false
 	}
 	w, ok := c.have[n.In[1]]
 	if !ok || w.v == nil {
-		return false, nil
+		return false
 	}
 	wide, axis := x.t.DType == tensor.I16 || t.DType == tensor.I16, weightAxis(n)
 	if !weighs(n, w, axis, wide) {
-		return false, nil
+		return false
 	}
-	var err error
 	if wide {
-		if x, err = c.widened(n, x); err == nil && w.v.Const == nil {
-			w, err = c.widened(n, w)
-		}
-		if err != nil {
-			return false, err
+		if x = c.widened(n, x); w.v.Const == nil {
+			w = c.widened(n, w)
 		}
 	}
 	in := []*ir.Value{x.v, w.v}
@@ -80,7 +76,7 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 		in[1] = w.v
 		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis), bias)
 		if !ok {
-			return false, nil
+			return false
 		}
 		in = append(in, v)
 	}

@@ -105,13 +105,13 @@ func (p *probing) differing(list []*group, f *fold) map[int]int {
 
 // localErrors measures the methods in one fold: ranges are of the samples that it
 // calibrates on, errors of those that it holds out.
-func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
+func (t *trials) localErrors(f *fold, o Options) localErrors {
 	o.Samples, o.Held, o.seen = f.fit, f.held, f.seen
 	c := &calibrator{g: t.g.Clone(), opt: o, params: map[*ir.Value]affine{}}
 	c.g.RemoveDead()
-	before, err := c.prepare()
-	if err != nil || len(c.values) == 0 {
-		return nil, err
+	before := c.prepare()
+	if len(c.values) == 0 {
+		return nil
 	}
 	list := c.groups()
 	for _, m := range methods {
@@ -125,7 +125,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 	}
 	groupOf := p.differing(list, f)
 	if len(p.ranges) == 0 {
-		return nil, nil
+		return nil
 	}
 	p.readers(before)
 	for _, k := range p.order {
@@ -136,9 +136,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 		parts[i] = map[readerKey]*readerError{}
 		return p.observer(parts[i], len(f.held))
 	}
-	if err := f.seen.hold(c, before, f.held, see); err != nil {
-		return nil, f.named(err)
-	}
+	f.named(func() { f.seen.hold(c, before, f.held, see) })
 	out := localErrors{}
 	for _, key := range p.order {
 		var all readerError
@@ -155,7 +153,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 			out[id][m] += all.of(m)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // probing looks at the errors that ranges leave.

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -65,7 +66,8 @@ type mixReader struct {
 
 // NewMixture measures every rounding of a legalised float graph, which stays as it is.
 // names are those that a file may use.
-func NewMixture(g *ir.Graph, opt Options, names []string) (*Mixture, error) {
+func NewMixture(g *ir.Graph, opt Options, names []string) (_ *Mixture, err error) {
+	defer fail.Catch(&err)
 	opt.Layer, opt.Try = nil, Trial{}
 	r, err := measureRoundings(g, opt)
 	if err != nil {

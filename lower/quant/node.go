@@ -14,10 +14,10 @@ import (
 
 // integer replaces n by the same operator on integers where every operand
 // allows it. false: n stays float.
-func (c *converter) integer(n *ir.Node) (bool, error) {
+func (c *converter) integer(n *ir.Node) bool {
 	switch {
 	case n.Op.Quant == ir.QNone, len(n.Body) > 0, len(n.Out) == 0:
-		return false, nil
+		return false
 	case n.Op.Spectral, n.Op == op.ArgMax, n.Op == op.ArgMin:
 		return c.ofIntegers(n)
 	case n.Op.Exact:
@@ -27,7 +27,7 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 	case recurrentGates[n.Op] != nil:
 		return c.recurrent(n)
 	case !n.Out[0].Type.DType.IsFloat():
-		return false, nil
+		return false
 	case passesQuant(n) && n.Op.DataIn == nil:
 		return c.moves(n)
 	case n.Op.Quant == ir.QMove, n.Op == op.Min, n.Op == op.Max:
@@ -38,16 +38,18 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 
 // ofIntegers lets n, whose results are no integers of its input's kind, read integers:
 // real numbers of a spectrum, indices.
-func (c *converter) ofIntegers(n *ir.Node) (bool, error) {
+func (c *converter) ofIntegers(n *ir.Node) bool {
 	f, ok := c.intForm(n.In[0])
 	switch {
 	case !ok, !n.Op.Spectral && f.t.DType != tensor.I8:
-		return false, nil
+		return false
 	case n.Op.Spectral:
 		c.g.SetInput(n, 0, f.v)
-		return true, c.g.Reinfer(n)
+		fail.Check(c.g.Reinfer(n))
+		return true
 	}
-	return true, c.replace(n, []*ir.Value{f.v}, nil)
+	c.replace(n, []*ir.Value{f.v}, nil)
+	return true
 }
 
 // intForm is the int8 or int16 form of an activation.
@@ -57,37 +59,36 @@ func (c *converter) intForm(v *ir.Value) (form, bool) {
 }
 
 // moves: one data input, outputs keep its quantisation.
-func (c *converter) moves(n *ir.Node) (_ bool, err error) {
-	defer fail.Catch(&err)
+func (c *converter) moves(n *ir.Node) bool {
 	f, ok := c.intForm(n.In[0])
 	if !ok {
-		return false, nil
+		return false
 	}
 	for _, v := range n.Out {
 		if !v.Type.DType.IsFloat() {
-			return false, nil
+			return false
 		}
 	}
 	in := append([]*ir.Value{f.v}, n.In[1:]...)
 	t := f.t
 	if i := n.Op.Fill; i > 0 && n.Input(i) != nil {
 		if in[i], t, ok = c.fill(n, in[i], t); !ok {
-			return false, nil
+			return false
 		}
-		in[0] = fail.Must(c.inType(n, f.v, t))
+		in[0] = c.inType(n, f.v, t)
 	}
 	if e := clampError(n, t); e > 0 {
 		want, ok := c.want[n.Out[0]]
 		if !ok {
-			return false, nil
+			return false
 		}
 		if e > float64(want.Quant.Scale[0])/2 {
-			in[0] = fail.Must(c.inType(n, in[0], want))
+			in[0] = c.inType(n, in[0], want)
 			t = want
 		}
 	}
-	outs := lists.Map(n.Out, func(v *ir.Value) ir.Type { return v.Type.WithQuant(t.DType, t.Quant) })
-	return true, c.replace(n, in, outs)
+	c.replace(n, in, lists.Map(n.Out, func(v *ir.Value) ir.Type { return v.Type.WithQuant(t.DType, t.Quant) }))
+	return true
 }
 
 // clampError is by how much the bounds of an absorbed activation are missed
@@ -130,9 +131,9 @@ func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.
 }
 
 // inType is v in the element type and quantisation of t.
-func (c *converter) inType(at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
+func (c *converter) inType(at *ir.Node, v *ir.Value, t ir.Type) *ir.Value {
 	if v.Type.DType == t.DType && v.Type.Quant.Equal(t.Quant) {
-		return v, nil
+		return v
 	}
 	return c.requantize(at, v, v.Type.WithQuant(t.DType, t.Quant))
 }
@@ -157,7 +158,7 @@ func holds(t ir.Type, d *tensor.Dense) bool {
 // shared: all data inputs and the output have one quantisation (Concat, Min,
 // Max): the wanted one, or the inputs' own when they agree and hold the
 // constants.
-func (c *converter) shared(n *ir.Node) (bool, error) {
+func (c *converter) shared(n *ir.Node) bool {
 	data := n.Op.DataInputs(n)
 	if n.Op == op.Min || n.Op == op.Max {
 		data = ir.Identity(len(n.In))
@@ -178,20 +179,20 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 		f, ok := c.intForm(v)
 		switch {
 		case !ok:
-			return false, nil
+			return false
 		case !known:
 			t, known = f.t, true
 		case !wanted && (f.t.DType != t.DType || !f.t.Quant.Equal(t.Quant)):
-			return false, nil
+			return false
 		}
 		in[i] = f.v
 	}
 	if !known || !wanted && clampError(n, t) > 0 {
-		return false, nil
+		return false
 	}
 	for _, d := range consts {
 		if !wanted && !holds(t, d) {
-			return false, nil
+			return false
 		}
 	}
 	for _, i := range data {
@@ -203,21 +204,19 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 			in[i].Type.Quant = t.Quant
 			continue
 		}
-		var err error
-		if in[i], err = c.inType(n, in[i], t); err != nil {
-			return false, err
-		}
+		in[i] = c.inType(n, in[i], t)
 	}
-	return true, c.replace(n, in, []ir.Type{n.Out[0].Type.WithQuant(t.DType, t.Quant)})
+	c.replace(n, in, []ir.Type{n.Out[0].Type.WithQuant(t.DType, t.Quant)})
+	return true
 }
 
 // free: every operand has a quantisation of its own. Float constants that
 // are parameters (LayerNormalization's scale, Clip's bounds) stay float; a
 // constant operand of an integer kernel becomes int8 when that is exact.
-func (c *converter) free(n *ir.Node) (bool, error) {
+func (c *converter) free(n *ir.Node) bool {
 	t, ok := c.want[n.Out[0]]
 	if !ok || len(n.Out) != 1 {
-		return false, nil
+		return false
 	}
 	in := append([]*ir.Value(nil), n.In...)
 	quantised := false
@@ -232,12 +231,12 @@ func (c *converter) free(n *ir.Node) (bool, error) {
 		switch {
 		case v.Const == nil:
 			if v.Type.DType.IsFloat() {
-				return false, nil
+				return false
 			}
 		case n.Op.Quant == ir.QInt && v.Type.DType.IsFloat():
 			k, ok := exactInt8(v.Const)
 			if !ok {
-				return false, nil
+				return false
 			}
 			w := c.g.AddConst(v.Name, k.d)
 			w.Type.Quant = k.q
@@ -245,7 +244,7 @@ func (c *converter) free(n *ir.Node) (bool, error) {
 		}
 	}
 	if !quantised {
-		return false, nil
+		return false
 	}
 	return c.finish(n, in, t)
 }
@@ -288,8 +287,7 @@ func exactInt8(d *tensor.Dense) (int8Const, bool) {
 
 // replace makes the integer node and notes the forms of its outputs. outs nil
 // keeps the output types.
-func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) (err error) {
-	defer fail.Catch(&err)
+func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) {
 	m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 	m.Origin = n.Origin
 	for i, v := range n.Out {
@@ -301,17 +299,15 @@ func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) (err err
 		w.Type = outs[i]
 		c.have[v] = form{w, w.Type}
 		if c.g.IsOutput(v) {
-			d := fail.Must(c.dequantized(n, c.have[v]))
-			c.g.ReplaceUses(v, d)
+			c.g.ReplaceUses(v, c.dequantized(n, c.have[v]))
 		}
 	}
-	return nil
 }
 
 // exact converts an operator whose integer arithmetic is its definition, where a model
 // that is quantised has it: every operand is dequantised, every result quantised. Its
 // constants keep their element types, int32 ones, too.
-func (c *converter) exact(n *ir.Node) (bool, error) {
+func (c *converter) exact(n *ir.Node) bool {
 	in := make([]*ir.Value, len(n.In))
 	for i, v := range n.In {
 		if v == nil {
@@ -322,18 +318,19 @@ func (c *converter) exact(n *ir.Node) (bool, error) {
 			continue
 		}
 		if in[i] = c.integers(v); in[i] == nil {
-			return false, nil
+			return false
 		}
 	}
 	outs := make([]ir.Type, len(n.Out))
 	for i, v := range n.Out {
 		t, ok := c.want[v]
 		if !ok {
-			return false, nil
+			return false
 		}
 		outs[i] = t
 	}
-	return true, c.replace(n, in, outs)
+	c.replace(n, in, outs)
+	return true
 }
 
 // integers are the constants that a value is dequantised from, signed ones.

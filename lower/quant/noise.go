@@ -25,15 +25,11 @@ const noiseSamples = 8
 // measureRoundings rounds the activations and the weights of a float graph one by one.
 func measureRoundings(g *ir.Graph, opt Options) (_ *roundings, err error) {
 	defer fail.Catch(&err)
-	q := g.Clone()
-	c, before := fail.Must2(insert(q, opt))
+	c, before := insert(g.Clone(), opt)
 	l := newLinks(c.g, before)
 	n := min(len(opt.Samples), noiseSamples)
 	parts := make([]*noiseParts, n)
-	fail.Check(forSamples(n, g.Nodes, func(_, i int) (err error) {
-		parts[i], err = l.measure(opt.Samples[i*len(opt.Samples)/n])
-		return err
-	}))
+	forSamples(n, g.Nodes, func(_, i int) { parts[i] = l.measure(opt.Samples[i*len(opt.Samples)/n]) })
 	return l.shares(parts), nil
 }
 
@@ -47,7 +43,6 @@ type links struct {
 	values []*ir.Value // that are rounded
 	nodes  []*ir.Node  // that have rounded constants
 	consts map[*ir.Node]map[int]*tensor.Dense
-	err    error
 }
 
 // newLinks finds the roundings of g; before is the graph without them.
@@ -86,14 +81,10 @@ func (l *links) constant(n *ir.Node) bool {
 			return false
 		}
 	}
-	if n.Op.Impure || l.err != nil {
+	if n.Op.Impure {
 		return false
 	}
-	outs, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return l.fixed[v] })
-	if err != nil {
-		l.err = err
-		return false
-	}
+	outs := fail.Must(ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return l.fixed[v] }))
 	for i, v := range n.Out {
 		l.fixed[v] = outs[i]
 	}
@@ -122,31 +113,24 @@ type noiseParts struct {
 
 // measure runs a sample without roundings of activations, and then with each alone;
 // the weights of one node after the other are those of before.
-func (l *links) measure(in Sample) (_ *noiseParts, err error) {
-	defer fail.Catch(&err)
-	if l.err != nil {
-		return nil, l.err
-	}
+func (l *links) measure(in Sample) *noiseParts {
 	base := map[*ir.Value]*tensor.Dense{}
 	for i, v := range l.g.In {
 		base[v] = in[i]
 	}
-	fail.Check(l.run(base, base, 0, true))
+	l.run(base, base, 0, true)
 	p := &noiseParts{}
 	for _, v := range l.g.Out {
 		p.signal = append(p.signal, energy(l.get(base, v), nil))
 	}
 	for _, v := range l.values {
 		changed, from := l.round(base, v)
-		noise := l.noise(base, changed, from)
-		p.values = append(p.values, noise)
+		p.values = append(p.values, l.noise(base, changed, from))
 	}
 	for _, n := range l.nodes {
-		changed := l.exact(base, n)
-		noise := l.noise(base, changed, l.order[n])
-		p.weights = append(p.weights, noise)
+		p.weights = append(p.weights, l.noise(base, l.exact(base, n), l.order[n]))
 	}
-	return p, nil
+	return p
 }
 
 // round rounds a value for all that read it rounded, and gives the place of the first of
@@ -199,7 +183,7 @@ func (l *links) get(env map[*ir.Value]*tensor.Dense, v *ir.Value) *tensor.Dense 
 // noise runs what depends on changed values, from a node on, and gives by how much the
 // outputs differ.
 func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) []float64 {
-	fail.Check(l.run(base, changed, from, false))
+	l.run(base, changed, from, false)
 	var out []float64
 	for _, v := range l.g.Out {
 		if d := changed[v]; d != nil {
@@ -214,7 +198,7 @@ func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) []flo
 // run evaluates nodes from a place on without roundings, all of them or those that read
 // something in into, as far as they are not there yet. What is not in into stands in
 // base.
-func (l *links) run(base, into map[*ir.Value]*tensor.Dense, from int, all bool) error {
+func (l *links) run(base, into map[*ir.Value]*tensor.Dense, from int, all bool) {
 	get := func(v *ir.Value) *tensor.Dense {
 		if d := into[v]; d != nil {
 			return d
@@ -234,15 +218,11 @@ func (l *links) run(base, into map[*ir.Value]*tensor.Dense, from int, all bool) 
 		if !all && !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v != nil && into[v] != nil }) {
 			continue
 		}
-		outs, err := ir.EvalOn(n, get)
-		if err != nil {
-			return err
-		}
+		outs := fail.Must(ir.EvalOn(n, get))
 		for i, v := range n.Out {
 			into[v] = outs[i]
 		}
 	}
-	return nil
 }
 
 // energy is that of a, or of the difference from b; what is not finite has none.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // exactElems is how many elements of a value, over all samples, are kept as
@@ -46,9 +47,9 @@ type observer struct {
 // all cores for it, and the values of one sample are enough in memory.
 const largeElems = 1 << 18
 
-// forSamples calls f, which evaluates nodes, for every sample, on all cores, and returns
+// forSamples calls f, which evaluates nodes, for every sample, on all cores, and ends by
 // the error of the first sample that has one.
-func forSamples(n int, nodes []*ir.Node, f func(worker, i int) error) error {
+func forSamples(n int, nodes []*ir.Node, f func(worker, i int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	for _, x := range nodes {
 		for _, v := range x.Out {
@@ -57,12 +58,11 @@ func forSamples(n int, nodes []*ir.Node, f func(worker, i int) error) error {
 			}
 		}
 	}
-	for i, err := range Parallel(workers, n, f) {
+	for i, err := range parallel(workers, n, f) {
 		if err != nil {
-			return &sampleError{i, err}
+			fail.Check(&sampleError{i, err})
 		}
 	}
-	return nil
 }
 
 // sampleError is an error of one calibration sample.
@@ -78,6 +78,13 @@ func (e *sampleError) Unwrap() error { return e.err }
 
 // nanCode is the code of an error about a value that is not a number.
 const nanCode = "calibration-nan"
+
+// wantNumbers ends by an error about a value with elements that are no numbers.
+func wantNumbers(v *ir.Value, s oneRange) {
+	if s.nan {
+		fail.Check(notANumber(v))
+	}
+}
 
 // notANumber says what is behind a value with elements that are no numbers.
 func notANumber(v *ir.Value) error {

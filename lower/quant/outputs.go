@@ -49,14 +49,13 @@ type piece struct {
 
 // scaleOutputs puts a ChannelAffine behind outputs of which one scale for all channels leaves
 // too little of one.
-func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
-	defer fail.Catch(&err)
+func scaleOutputs(g *ir.Graph, opt *Options) {
 	if opt.OneScale {
-		return nil
+		return
 	}
 	heads := headsOf(g, opt)
 	if len(heads) == 0 {
-		return nil
+		return
 	}
 	lookAt(heads)
 	for _, h := range heads {
@@ -69,7 +68,6 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 		}
 	}
 	g.RemoveDead()
-	return nil
 }
 
 // headsOf are the outputs that can have a quantisation for each channel, with what multiplies and
@@ -82,7 +80,7 @@ func headsOf(g *ir.Graph, opt *Options) (heads []*head) {
 		}
 		for _, scaled := range []bool{true, false} {
 			h := &head{region: emptyRegion(g, opt), v: v}
-			fail.Check(h.back(v, scaled))
+			h.back(v, scaled)
 			if h.trails[v] != nil && slices.ContainsFunc(axesBySize(v.Type.Shape), h.takes) {
 				heads = append(heads, h)
 			}
@@ -98,18 +96,17 @@ func emptyRegion(g *ir.Graph, opt *Options) *region {
 
 // back follows the elements of v from where they are made: what moves them, and with scaled what
 // multiplies them by constants and adds constants.
-func (r *region) back(v *ir.Value, scaled bool) (err error) {
-	defer fail.Catch(&err)
+func (r *region) back(v *ir.Value, scaled bool) {
 	if n := v.Def; r.trails[v] == nil && n != nil && v.Type.DType == tensor.F32 && r.once(v) &&
 		(n.Op.Quant == ir.QMove || scaled && n.Op.Pattern <= ir.Broadcast) {
 		for _, x := range n.In {
 			if varies(x) {
-				fail.Check(r.back(x, scaled))
+				r.back(x, scaled)
 			}
 		}
-		done := fail.Must(r.moved(n))
+		done := r.moved(n)
 		if !done && scaled && slices.ContainsFunc(n.In, func(x *ir.Value) bool { return r.trails[x] != nil }) {
-			done = fail.Must(r.scaled(n))
+			done = r.scaled(n)
 		}
 		if done {
 			r.nodes = append(r.nodes, n)
@@ -118,7 +115,6 @@ func (r *region) back(v *ir.Value, scaled bool) (err error) {
 	if r.trails[v] == nil {
 		r.begin(v)
 	}
-	return nil
 }
 
 // once reports a value that has one reader, or is an output and nothing else.
@@ -228,7 +224,7 @@ func lookAt(heads []*head) {
 	e := newEvaluator(g, keepsNone, nil)
 	every := (len(opt.Samples) + mostLooked - 1) / mostLooked
 	for i := 0; i < len(opt.Samples); i += every {
-		out := fail.Must(e.run(opt.Samples[i], nil))
+		out := e.run(opt.Samples[i], nil)
 		for _, h := range heads {
 			for k, x := range tensor.As[float32](out[slices.Index(g.Out, h.v)]) {
 				if x-x == 0 {
@@ -381,7 +377,7 @@ func (h *head) rewrite() {
 	for _, n := range h.nodes {
 		h.again(n, now)
 	}
-	h.g.ReplaceOutput(h.v, fail.Must(h.affineOf(now[h.v], h.axis, h.scale, h.offset)))
+	h.g.ReplaceOutput(h.v, h.affineOf(now[h.v], h.axis, h.scale, h.offset))
 }
 
 // rescale multiplies what a layer gives, channel by channel, nil for by 1, and adds to it.
@@ -415,10 +411,10 @@ func (r *region) rescale(p *piece, mul, add []float64) {
 }
 
 // offOutputs takes off the biases of layers what the output of a ChannelAffine is too large by.
-func (c *calibrator) offOutputs(n *ir.Node, delta []float64) error {
+func (c *calibrator) offOutputs(n *ir.Node, delta []float64) {
 	h := &head{region: emptyRegion(c.g, &c.opt), v: n.In[0]}
-	if err := h.back(h.v, false); err != nil || !h.takes(ir.AttrsOf[op.AxisAttr](n).Axis) {
-		return err
+	if h.back(h.v, false); !h.takes(ir.AttrsOf[op.AxisAttr](n).Axis) {
+		return
 	}
 	for _, p := range h.list() {
 		rule, ok := c.rules[p.layer]
@@ -435,36 +431,32 @@ func (c *calibrator) offOutputs(n *ir.Node, delta []float64) error {
 		rule.bias = 2
 		c.rules[p.layer] = rule
 	}
-	return nil
 }
 
 // takeOut makes the Mul and Add of an output part of its quantisation: what they read, as integers
 // of that; nil where there is no such quantisation.
-func (c *converter) takeOut(v *ir.Value) (*ir.Value, error) {
+func (c *converter) takeOut(v *ir.Value) *ir.Value {
 	a := constantStep(v, op.Add)
 	if a == nil {
-		return nil, nil
+		return nil
 	}
 	m := constantStep(a.In[0], op.Mul)
 	if m == nil || m.In[0].Def == nil || m.In[0].Def.Op != op.DequantizeLinear || len(v.Uses()) > 0 {
-		return nil, nil
+		return nil
 	}
 	x := m.In[0].Def.In[0]
 	_, p, ok := params(m.In[0].Def)
 	if !ok || x.Const != nil || x.Type.Quant == nil || p.PerAxis() || !p.Equal(x.Type.Quant) {
-		return nil, nil
+		return nil
 	}
 	q := borderAffine(x.Type, m, a, true)
 	if q == nil {
-		return nil, nil
+		return nil
 	}
-	b, err := c.g.InsertBefore(a, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(x.Type.DType.ONNXCode())}, 1, x)
-	if err != nil {
-		return nil, err
-	}
+	b := c.bits(a, v.Name+".codes", x)
 	b.Origin, b.Out[0].Type = a.Origin, x.Type.WithQuant(x.Type.DType, q)
 	b.Out[0].Hold(v.Holds...)
-	return b.Out[0], nil
+	return b.Out[0]
 }
 
 // constantStep is the node that makes v where that is an operator with a constant; nil for others.

@@ -24,12 +24,9 @@ func (c *converter) plainIntegers() {
 		if t, ok := known[v]; !ok || t.Quant == nil || t.DType != v.Type.DType || !storable(t.DType) {
 			continue
 		}
-		fail.Check(c.separate(v, numeric))
+		c.separate(v, numeric)
 		if v.Def != nil && v.Def.Op != op.QuantizeLinear && !v.Def.Op.Coded {
-			if err := c.separate(v, dequantizes); err != nil { // computed as a number
-				fail.Check(err)
-				return
-			}
+			c.separate(v, dequantizes) // computed as a number
 		}
 	}
 }
@@ -43,27 +40,24 @@ func numeric(u ir.Use) bool {
 
 // separate puts a BitCast between a value and those of its readers that are told: before
 // the first of them in the graph, which need not be the first of the list.
-func (c *converter) separate(v *ir.Value, told func(u ir.Use) bool) error {
+func (c *converter) separate(v *ir.Value, told func(u ir.Use) bool) {
 	readers := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return !told(u) })
 	if len(readers) == 0 {
-		return nil
+		return
 	}
 	first := slices.MinFunc(readers, func(a, b ir.Use) int { return c.g.Index(a.Node) - c.g.Index(b.Node) })
-	n, err := c.bits(first.Node, v)
-	if err != nil {
-		return err
-	}
+	n := c.bits(first.Node, v.Name+".bits", v)
 	for _, u := range readers {
 		c.g.SetInput(u.Node, u.Index, n.Out[0])
 	}
-	return nil
 }
 
 func dequantizes(u ir.Use) bool { return u.Node.Op == op.DequantizeLinear }
 
-// bits is a BitCast to the type that v has.
-func (c *converter) bits(at *ir.Node, v *ir.Value) (*ir.Node, error) {
-	return c.g.InsertBefore(at, op.BitCast, v.Name+".bits", ir.Attrs{"to": ir.Int(v.Type.DType.ONNXCode())}, 1, v)
+// bits is a BitCast to the type that v has, before a node.
+func (c *converter) bits(at *ir.Node, name string, v *ir.Value) *ir.Node {
+	to := ir.Attrs{"to": ir.Int(v.Type.DType.ONNXCode())}
+	return fail.Must(c.g.InsertBefore(at, op.BitCast, name, to, 1, v))
 }
 
 // idleBits takes away what plainIntegers has put between values that have no quantisation.

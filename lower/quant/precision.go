@@ -198,14 +198,14 @@ func (c *calibrator) edge(n *ir.Node, r rule, v *ir.Value) ir.Type {
 }
 
 // converted is d, a dequantised value, quantised once more as t; made once.
-func (c *calibrator) converted(at *ir.Node, d *ir.Value, t ir.Type) (*ir.Value, error) {
+func (c *calibrator) converted(at *ir.Node, d *ir.Value, t ir.Type) *ir.Value {
 	key := weightKey{d, fmt.Sprint(t.DType, *t.Quant)}
 	if v := c.weights[key]; v != nil {
-		return v, nil
+		return v
 	}
-	v, err := linearPair(c.g, at, d, t)
+	v := linearPair(c.g, at, d, t)
 	c.weights[key] = v
-	return v, err
+	return v
 }
 
 // wideBias is a scale for the int32 form of int16's 64-bit biases: the least

@@ -69,10 +69,10 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 // look runs a graph and gives its outputs and, behind them, the values of the given
 // names, nil where there is none. In a quantised graph these are the quantised
 // values.
-func look(e *evaluator, names []string, in Sample) ([]*tensor.Dense, error) {
+func look(e *evaluator, names []string, in Sample) []*tensor.Dense {
 	found := newLook(names)
-	out, err := e.run(in, func(v *ir.Value, d *tensor.Dense) { found.see(lookedName(v), d) })
-	return append(out, found.values...), err
+	out := e.run(in, func(v *ir.Value, d *tensor.Dense) { found.see(lookedName(v), d) })
+	return append(out, found.values...)
 }
 
 // lookedName is the name that v is looked at by: that of what it is the quantised form of.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/vec"
 )
 
@@ -145,13 +146,13 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Parallel calls f for 0 ... n-1, on so many cores, and gives the errors in their order.
-func Parallel(workers, n int, f func(worker, i int) error) []error {
+// parallel calls f for 0 ... n-1, on so many cores, and gives the errors that ended it in their order.
+func parallel(workers, n int, f func(worker, i int)) []error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	work := func(w int) {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			errs[i] = f(w, i)
+			errs[i] = fail.Caught(func() { f(w, i) })
 		}
 	}
 	if workers = min(workers, n); workers <= 1 {
@@ -166,7 +167,7 @@ func Parallel(workers, n int, f func(worker, i int) error) []error {
 	return errs
 }
 
-// parallelEach calls f(0) ... f(n-1) on all cores.
-func parallelEach(n int, f func(i int)) {
-	Parallel(runtime.GOMAXPROCS(0), n, func(_, i int) error { f(i); return nil })
+// ParallelEach calls f(0) ... f(n-1) on all cores; the first error ends the caller.
+func ParallelEach(n int, f func(i int)) {
+	fail.Check(cmp.Or(parallel(runtime.GOMAXPROCS(0), n, func(_, i int) { f(i) })...))
 }

@@ -118,8 +118,7 @@ func statePower(n *ir.Node, steps int) int {
 	if n.Op == op.GRU {
 		return minStatePower
 	}
-	cover := math.Ceil(math.Log2(float64(min(max(steps, 1), maxCellSteps))))
-	return int(cover) - 15
+	return int(math.Ceil(math.Log2(float64(min(max(steps, 1), maxCellSteps))))) - 15
 }
 
 // recurrence is an LSTM or GRU that is being converted.
@@ -142,67 +141,62 @@ type recurrence struct {
 
 // recurrent converts an LSTM or GRU to one QLSTM or QGRU a direction. ONNX's
 // weights have the directions in front; Y is [steps, dirs, batch, H].
-func (c *converter) recurrent(n *ir.Node) (_ bool, err error) {
-	defer fail.Catch(&err)
+func (c *converter) recurrent(n *ir.Node) bool {
 	if !integerRecurrent(n) {
-		return false, nil
+		return false
 	}
 	geo := fail.Must(op.RNNGeometry(n))
 	r := &recurrence{converter: c, n: n, geo: geo, from: map[int]int{}}
-	if ok, err := r.operands(); !ok || err != nil {
-		return false, err
+	if !r.operands() {
+		return false
 	}
 	results := map[int][]*ir.Value{}
 	for d := range geo.Dirs() {
 		m := r.direction(d)
 		for i := range n.Out {
 			if k, ok := r.from[i]; ok {
-				v := fail.Must(r.shaped(m.Out[k], i))
-				results[i] = append(results[i], v)
+				results[i] = append(results[i], r.shaped(m.Out[k], i))
 			}
 		}
 	}
 	for i := range n.Out {
 		if list := results[i]; len(list) > 0 {
-			v := fail.Must(r.joined(list, i))
+			v := r.joined(list, i)
 			c.have[n.Out[i]] = form{v, v.Type}
 		}
 	}
-	return true, nil
+	return true
 }
 
 // operands finds the types and constants; false where they are none that the
 // integer node takes.
-func (r *recurrence) operands() (bool, error) {
+func (r *recurrence) operands() bool {
 	c, n := r.converter, r.n
 	x, ok := c.intForm(n.In[0])
 	if !ok || !r.types(x.t.DType) {
-		return false, nil
+		return false
 	}
 	if x.t.DType == tensor.I8 && r.hidden.DType == tensor.I16 {
-		var err error
-		if x, err = c.widened(n, x); err != nil {
-			return false, err
-		}
+		x = c.widened(n, x)
 	}
 	if x.t.DType != r.hidden.DType {
-		return false, nil
+		return false
 	}
 	r.x = x
 	var okW, okR bool
 	r.w, okW = c.gates(n.In[1], r.geo.Gates)
 	r.r, okR = c.gates(n.In[2], r.geo.Gates)
 	if !okW || !okR {
-		return false, nil
+		return false
 	}
 	if v := n.Input(3); v != nil {
 		k := constData(v)
 		if k == nil {
-			return false, nil
+			return false
 		}
 		r.bias = k.reals()
 	}
-	return r.fits(), nil
+	return r.fits()
 }
 
 // types finds the quantisation of the hidden state, from what the readers of the
@@ -318,36 +312,33 @@ func (r *recurrence) given(i, d int, t ir.Type) *ir.Value {
 	}
 	f, ok := c.intForm(v)
 	if !ok {
-		q := fail.Must(Linear(c.g, n, op.QuantizeLinear, v, v.Type.WithQuant(t.DType, t.Quant)))
+		q := Linear(c.g, n, op.QuantizeLinear, v, v.Type.WithQuant(t.DType, t.Quant))
 		q.Type = q.Type.WithQuant(t.DType, t.Quant)
 		f = form{q, q.Type}
 	}
-	x := fail.Must(c.inType(n, f.v, t))
+	x := c.inType(n, f.v, t)
 	if r.geo.Dirs() > 1 {
 		at := func(k int) *ir.Value { return c.g.AddConst(v.Name+".direction", tensor.Ints(k)) }
-		x = fail.Must(r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0)))
+		x = r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0))
 	}
-	return fail.Must(r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden))
+	return r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden)
 }
 
 // moved is what an operator that moves data makes of quantised values, all quantised as the first.
-func (r *recurrence) moved(o *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
-	m, err := r.converter.g.InsertBefore(r.n, o, name, attrs, 1, in...)
-	if err != nil {
-		return nil, err
-	}
+func (r *recurrence) moved(o *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+	m := fail.Must(r.converter.g.InsertBefore(r.n, o, name, attrs, 1, in...))
 	m.Origin = r.n.Origin
 	m.Out[0].Type = m.Out[0].Type.WithQuant(in[0].Type.DType, in[0].Type.Quant)
-	return m.Out[0], nil
+	return m.Out[0]
 }
 
 // reshaped is a quantised value in another shape.
-func (r *recurrence) reshaped(v *ir.Value, name string, shape ...int) (*ir.Value, error) {
+func (r *recurrence) reshaped(v *ir.Value, name string, shape ...int) *ir.Value {
 	return r.moved(op.Reshape, name, nil, v, r.converter.g.AddConst(name+".shape", tensor.Ints(shape...)))
 }
 
 // shaped is a result of one direction as a part of output i.
-func (r *recurrence) shaped(v *ir.Value, i int) (*ir.Value, error) {
+func (r *recurrence) shaped(v *ir.Value, i int) *ir.Value {
 	if i == 0 {
 		return r.reshaped(v, v.Name+".shaped", r.geo.Seq, 1, r.geo.Batch, r.geo.Hidden)
 	}
@@ -355,9 +346,9 @@ func (r *recurrence) shaped(v *ir.Value, i int) (*ir.Value, error) {
 }
 
 // joined is output i of all directions.
-func (r *recurrence) joined(list []*ir.Value, i int) (*ir.Value, error) {
+func (r *recurrence) joined(list []*ir.Value, i int) *ir.Value {
 	if len(list) == 1 {
-		return list[0], nil
+		return list[0]
 	}
 	axis := 0
 	if i == 0 {
@@ -389,8 +380,7 @@ func (c *converter) gates(v *ir.Value, gates int) (form, bool) {
 func (c *converter) direction(f form, d int) *ir.Value {
 	s := f.t.Shape
 	k := s[1] * s[2]
-	data := append([]int8(nil), tensor.As[int8](f.v.Const)[d*k:][:k]...)
-	v := c.g.AddConst(f.v.Name, tensor.Of(s[1:], data))
+	v := c.g.AddConst(f.v.Name, tensor.Of(s[1:], append([]int8(nil), tensor.As[int8](f.v.Const)[d*k:][:k]...)))
 	q := *f.t.Quant
 	if q.PerAxis() {
 		q.Axis = 0

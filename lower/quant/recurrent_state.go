@@ -205,13 +205,13 @@ func (c *calibrator) insertStates() {
 			continue
 		}
 		q := ir.PerTensor(float32(math.Ldexp(1, s.power)), 0)
-		fail.Check(c.insertGiven(n, s, q))
+		c.insertGiven(n, s, q)
 		if s.last == nil {
 			continue
 		}
 		pair := c.g.Out
 		uses := append([]ir.Use(nil), s.last.Uses()...)
-		d := fail.Must(c.statePair(c.g.Next(n), s.last, q))
+		d := c.statePair(c.g.Next(n), s.last, q)
 		for _, u := range uses {
 			c.g.SetInput(u.Node, u.Index, d)
 		}
@@ -231,30 +231,23 @@ func pairOf(v, d *ir.Value) bool {
 }
 
 // insertGiven is the initial state in int16, or zeros that have its scale.
-func (c *calibrator) insertGiven(n *ir.Node, s *recurrentState, q *ir.Quant) error {
+func (c *calibrator) insertGiven(n *ir.Node, s *recurrentState, q *ir.Quant) {
 	in := stateInput[n.Op]
 	if s.given != nil {
-		d, err := c.statePair(n, s.given, q)
-		if err == nil {
-			c.g.SetInput(n, in, d)
-		}
-		return err
+		c.g.SetInput(n, in, c.statePair(n, s.given, q))
+		return
 	}
-	g, err := op.RNNGeometry(n)
-	if err != nil || n.Op == op.GRU && s.power == minStatePower {
-		return err
+	g := fail.Must(op.RNNGeometry(n))
+	if n.Op == op.GRU && s.power == minStatePower {
+		return
 	}
 	zero := tensor.New(tensor.I32, []int{g.Dirs(), g.Batch, g.Hidden})
 	t := ir.Type{DType: tensor.I32, Shape: zero.Shape, Quant: q}
-	d, err := Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(n.Name+".cell", zero), t)
-	if err == nil {
-		c.g.SetInput(n, in, d)
-	}
-	return err
+	c.g.SetInput(n, in, Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(n.Name+".cell", zero), t))
 }
 
 // statePair is v in int16, dequantised.
-func (c *calibrator) statePair(at *ir.Node, v *ir.Value, q *ir.Quant) (*ir.Value, error) {
+func (c *calibrator) statePair(at *ir.Node, v *ir.Value, q *ir.Quant) *ir.Value {
 	return linearPair(c.g, at, v, v.Type.WithQuant(tensor.I16, q))
 }
 

@@ -3,7 +3,6 @@
 package quant
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -139,7 +138,7 @@ func (n *noise) db() float64 {
 
 // report describes the quantised graph, and measures it against the float one unless that
 // was done when it was tried.
-func (c *calibrator) report(before *ir.Graph) (*Report, error) {
+func (c *calibrator) report(before *ir.Graph) *Report {
 	r := c.described()
 	samples := c.opt.Held
 	if len(samples) == 0 {
@@ -151,13 +150,9 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		pairs := c.pairs()
 		reference := newEvaluator(before, comparedIn(pairs), c.opt.memory)
 		quantised := newEvaluator(c.g, keepsNone, c.opt.memory)
-		err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
-			results[i], _, err = compare(reference, quantised, pairs, nil, samples[i*len(samples)/n])
-			return err
+		forSamples(n, c.g.Nodes, func(_, i int) {
+			results[i], _ = compare(reference, quantised, pairs, nil, samples[i*len(samples)/n])
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	sum := func(get func(r sideBySide) noise) float64 {
 		var t noise
@@ -184,7 +179,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 			r.SQNR, r.worst = db, name
 		}
 	}
-	return r, nil
+	return r
 }
 
 // described is a report without figures.
@@ -304,7 +299,7 @@ type sideBySide struct {
 // once it has been compared. looked are the outputs and, behind them, the quantised values of
 // the given names.
 func compare(float, quantised *evaluator, pairs []floatPair, names []string, in Sample) (res sideBySide,
-	looked []*tensor.Dense, err error) {
+	looked []*tensor.Dense) {
 	found := newLook(names)
 	res = sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out)), make([][]noise, len(pairs))}
 	left, want := map[string]int{}, map[string]*tensor.Dense{}
@@ -313,21 +308,17 @@ func compare(float, quantised *evaluator, pairs []floatPair, names []string, in 
 		left[p.name]++
 		at[p.v] = k
 	}
-	ref, err := float.start(in, func(v *ir.Value, d *tensor.Dense) {
+	ref := float.start(in, func(v *ir.Value, d *tensor.Dense) {
 		if left[v.Name] > 0 {
 			want[v.Name] = d
 		}
 	})
-	if err != nil {
-		return res, nil, err
-	}
-	var bad error
 	until := func(done func() bool) {
-		for bad == nil && ref.Left() > 0 && !done() {
-			bad = ref.step()
+		for ref.Left() > 0 && !done() {
+			ref.step()
 		}
 	}
-	got, err := quantised.run(in, func(v *ir.Value, d *tensor.Dense) {
+	got := quantised.run(in, func(v *ir.Value, d *tensor.Dense) {
 		found.see(lookedName(v), d)
 		k, ok := at[v]
 		if !ok {
@@ -345,17 +336,14 @@ func compare(float, quantised *evaluator, pairs []floatPair, names []string, in 
 			delete(want, p.name)
 		}
 	})
-	until(func() bool { return err != nil })
-	if err = cmp.Or(bad, err); err != nil {
-		return res, nil, err
-	}
+	until(func() bool { return false })
 	wanted := ref.Outputs()
 	for k, w := range wanted {
 		res.outs[k].add(w, got[k])
 	}
 	float.memory.put(ref.memory)
 	float.release(wanted)
-	return res, append(got, found.values...), nil
+	return res, append(got, found.values...)
 }
 
 // Nothing says that no value was quantised: the model has integers only, or what

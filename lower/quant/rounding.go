@@ -41,15 +41,15 @@ const (
 // Source: Frantar et al., "GPTQ: Accurate Post-Training Quantization for
 // Generative Pre-trained Transformers" (2022); Hassibi, Stork, "Optimal Brain
 // Surgeon" (1993).
-func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
+func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) {
 	w, deq := nf.ConstIn(r.weight), nq.In[r.weight].Def
 	p := productOf(nf)
 	if w == nil || p == nil || p.depth < 2 || p.depth > maxDepth || deq == nil || len(deq.Out[0].Uses()) != 1 {
-		return nil
+		return
 	}
 	_, q, ok := params(deq)
 	if !ok {
-		return nil
+		return
 	}
 	k := deq.In[0].Const.Clone()
 	_, most := k.DType.IntRange()
@@ -70,16 +70,12 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 	})
 	n := lists.Sum(gained, func(k int) int { return k })
 	if n == 0 {
-		return nil
+		return
 	}
 	c.adapted++
-	v, err := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(k.DType,
+	v := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(k.DType,
 		q))
-	if err != nil {
-		return err
-	}
 	c.g.SetInput(nq, r.weight, v)
-	return nil
 }
 
 // adaptHalf rounds the weights of a convolution that runs in bfloat16 to that
@@ -113,16 +109,15 @@ func toBF16(f float64) float64 {
 // better on the samples, one channel of a group after another.
 func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, to func(float64) float64,
 	weights func(g, o int, v, old []float64), keep func(g, o int, z []float64)) {
-	at := positions(p, len(l.env))
-	gram := l.gram(n, p, at, centred)
-	parallelEach(p.groups, func(g int) {
+	gram := l.gram(n, p, positions(p, len(l.env)), centred)
+	ParallelEach(p.groups, func(g int) {
 		h := gram(g)
 		r := newRounder(h)
 		if r == nil {
 			return
 		}
 		better := make([][]float64, p.outs)
-		parallelEach((p.outs+together-1)/together, func(b int) {
+		ParallelEach((p.outs+together-1)/together, func(b int) {
 			outs := min(together, p.outs-b*together)
 			v, old := newMatrix(outs, p.depth), newMatrix(outs, p.depth)
 			for o := range outs {
@@ -205,7 +200,7 @@ const intRows = 512
 
 // gramInts is gram of integers, less zero: exact, and not times the square of their scale.
 func (p *product) gramInts(x [][]int8, zero int16, g int, at []place, centred bool) symmetric {
-	each := parallelEach
+	each := ParallelEach
 	if p.groups > 1 {
 		each = inTurn // groups are computed side by side
 	}
@@ -254,7 +249,7 @@ func (m symmetric) centre(sums []float64, rows int) {
 // gram is the matrix of the scalar products of the columns of group g: of the inputs
 // that each weight sees at some places of every sample. centred: without their means.
 func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric {
-	each := parallelEach
+	each := ParallelEach
 	if p.groups > 1 {
 		each = inTurn // groups are computed side by side
 	}
@@ -432,7 +427,7 @@ func (m symmetric) cholesky() bool {
 			m.below(j, j+1, to)
 		}
 		rest := len(m) - to
-		parallelEach((rest+rowBlock-1)/rowBlock, func(b int) {
+		ParallelEach((rest+rowBlock-1)/rowBlock, func(b int) {
 			first := to + b*rowBlock
 			for j := from; j < to; j++ {
 				m.below(j, first, min(first+rowBlock, len(m)))

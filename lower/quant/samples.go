@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // SyntheticSource is the report's source of samples that nobody gave.
@@ -19,28 +20,23 @@ const SyntheticSource = "synthetic"
 // Calibrated reports samples of real data.
 func (o *Options) Calibrated() bool { return len(o.Samples) > 0 && o.Source != SyntheticSource }
 
-func sampleErr(where, format string, args ...any) error {
-	return &ir.Diag{Code: "calibration-data", Node: where, Msg: fmt.Sprintf(format, args...)}
-}
-
 // checkSamples compares samples with the graph's inputs.
-func checkSamples(in []*ir.Value, samples []Sample) error {
-	if len(samples) == 0 {
-		return sampleErr("calibration", "there are no samples")
+func checkSamples(in []*ir.Value, samples []Sample) {
+	wrong := func(is bool, where, format string, args ...any) {
+		if is {
+			fail.Check(&ir.Diag{Code: "calibration-data", Node: where, Msg: fmt.Sprintf(format, args...)})
+		}
 	}
+	wrong(len(samples) == 0, "calibration", "there are no samples")
 	for k, s := range samples {
-		if len(s) != len(in) {
-			return sampleErr(fmt.Sprintf("calibration sample %d", k), "has %d tensors, the graph %d inputs", len(s),
-				len(in))
-		}
+		name := fmt.Sprintf("calibration sample %d", k)
+		wrong(len(s) != len(in), name, "has %d tensors, the graph %d inputs", len(s), len(in))
 		for i, d := range s {
-			if d.DType != in[i].Type.DType || !slices.Equal(d.Shape, in[i].Type.Shape) {
-				return sampleErr(fmt.Sprintf("calibration sample %d", k), "input %s is %s, want %s%v", in[i].Name, d,
-					in[i].Type.DType, in[i].Type.Shape)
-			}
+			t := in[i].Type
+			wrong(d.DType != t.DType || !slices.Equal(d.Shape, t.Shape), name, "input %s is %s, want %s%v",
+				in[i].Name, d, t.DType, t.Shape)
 		}
 	}
-	return nil
 }
 
 // SyntheticSamples are n seeded samples: the first half roughly normal

@@ -74,7 +74,7 @@ func (o *surveyOptions) needs() map[*ir.Node]bool {
 }
 
 // newSurvey runs g. Watched are values that have stats, and rows of nodes.
-func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
+func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) *survey {
 	n := len(opt.samples)
 	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}, means: make([]sampleMeans, n),
 		looks: make([][]*tensor.Dense, n), peaks: make([][]float64, n)}
@@ -117,18 +117,17 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		x := s.values[v.ID]
 		return ok || names(v) || x != nil && x.exact != nil
 	}, opt.needs(), opt.memory)
-	return s, forSamples(n, g.Nodes, func(w, i int) error {
+	forSamples(n, g.Nodes, func(w, i int) {
 		if opt.unseen != nil && opt.unseen(s.part[i]) {
-			return nil
+			return
 		}
-		var bad error
 		means, noted := sampleMeans{}, opt.means
 		if opt.meansOf != nil && !opt.meansOf[opt.samples[i].key()] {
 			noted = nil
 		}
 		s.means[i] = means
 		found, states := newLook(opt.look), peaks.watch()
-		out, err := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+		out := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
 			states.see(v, d)
 			for _, l := range noted[v] {
@@ -143,9 +142,7 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 			}
 			data := tensor.As[float32](d)
 			one := rangeOf(data)
-			if one.nan && bad == nil {
-				bad = notANumber(v)
-			}
+			wantNumbers(v, one)
 			if r := opt.within[v]; r != nil {
 				one.lo, one.hi = r.lo, r.hi
 			}
@@ -160,20 +157,14 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 				x.count(p, data, &one.stats, &scratch[w], bins)
 			}
 		})
-		if err == nil {
-			err = bad
-		}
-		if err == nil {
-			s.peaks[i] = states.peaks()
-		}
-		switch {
-		case opt.look != nil && s.part[i] >= opt.heldFrom:
+		s.peaks[i] = states.peaks()
+		if opt.look != nil && s.part[i] >= opt.heldFrom {
 			s.looks[i] = append(out, found.values...)
-		case err == nil:
+		} else {
 			float.release(out)
 		}
-		return err
 	})
+	return s
 }
 
 // byKey has what a survey noted of samples by their keys.

@@ -3,7 +3,6 @@
 package quant
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"math"
@@ -131,21 +130,16 @@ type attempt struct {
 }
 
 // try quantises with o in every fold and measures.
-func (t *trials) try(o Options) (*candidate, error) {
+func (t *trials) try(o Options) *candidate {
 	k := &candidate{opt: o, worst: maxDB}
 	var sums []noise
 	for _, f := range t.folds {
 		o.Samples, o.Held, o.seen = f.fit, f.held, f.seen
 		p := &attempt{g: t.g.Clone()}
-		var err error
-		if p.c, p.before, err = insert(p.g, o); err != nil {
-			return nil, err
-		}
+		p.c, p.before = insert(p.g, o)
 		k.parts = append(k.parts, p)
-		outs, err := p.measure(o)
-		if err != nil {
-			return nil, f.named(err)
-		}
+		var outs [][]noise
+		f.named(func() { outs = p.measure(o) })
 		for _, list := range outs {
 			if sums == nil {
 				sums = make([]noise, len(list))
@@ -173,12 +167,11 @@ func (t *trials) try(o Options) (*candidate, error) {
 		heard++
 	}
 	k.mean /= heard
-	return k, nil
+	return k
 }
 
 // measure gives the noise of every sample held out, of outputs and probes.
-func (p *attempt) measure(o Options) (_ [][]noise, err error) {
-	defer fail.Catch(&err)
+func (p *attempt) measure(o Options) [][]noise {
 	g := p.g
 	if o.Finish != nil {
 		g = g.Clone()
@@ -187,26 +180,22 @@ func (p *attempt) measure(o Options) (_ [][]noise, err error) {
 	names, mute := probes(p.before)
 	o.seen.mute = mute
 	if o.seen.held == nil {
-		fail.Check(o.seen.hold(p.c, p.before, o.Held, nil))
+		o.seen.hold(p.c, p.before, o.Held, nil)
 	}
 	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names), o.memory)
-	one := func(i int) ([]*tensor.Dense, error) { return look(quantised, names, o.Held[i]) }
+	one := func(i int) []*tensor.Dense { return look(quantised, names, o.Held[i]) }
 	if o.seen.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
 		len(o.Held) <= reportSamples { // it will hardly be measured in vain
 		pairs := p.c.pairs()
 		float := newEvaluator(p.before, comparedIn(pairs), o.memory)
 		p.c.beside = make([]sideBySide, len(o.Held))
-		one = func(i int) (got []*tensor.Dense, err error) {
-			p.c.beside[i], got, err = compare(float, quantised, pairs, names, o.Held[i])
-			return got, err
+		one = func(i int) (got []*tensor.Dense) {
+			p.c.beside[i], got = compare(float, quantised, pairs, names, o.Held[i])
+			return got
 		}
 	}
-	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
-		want := o.seen.held[i]
-		got, err := one(i)
-		if err != nil {
-			return err
-		}
+	forSamples(len(outs), g.Nodes, func(_, i int) {
+		want, got := o.seen.held[i], one(i)
 		outs[i] = make([]noise, len(got))
 		for k := range got {
 			if got[k] != nil && want[k] != nil {
@@ -214,8 +203,8 @@ func (p *attempt) measure(o Options) (_ [][]noise, err error) {
 			}
 		}
 		quantised.release(got)
-		return nil
 	})
+	return outs
 }
 
 // loses reports that k is worse than another candidate, by more than chance
@@ -256,8 +245,7 @@ func (k *candidate) against(than *candidate) (mean, spread float64) {
 
 // steps adds the steps that opt asks for, each unless it loses. Ranges other than
 // the whole ones are taken if they gain, and if they are no worse in the end either.
-func (t *trials) steps(plain *candidate, opt Options) (_ *candidate, err error) {
-	defer fail.Catch(&err)
+func (t *trials) steps(plain *candidate, opt Options) *candidate {
 	if !opt.Try.Method || opt.Method == option.MinMax || len(plain.each) < rangesSamples {
 		return t.refined(plain, opt)
 	}
@@ -273,23 +261,23 @@ func (t *trials) steps(plain *candidate, opt Options) (_ *candidate, err error) 
 			return t.refined(plain, opt)
 		}
 	}
-	ranged := fail.Must(t.try(o))
+	ranged := t.try(o)
 	mean, spread := ranged.against(plain)
 	kept := mean > 2*spread && ranged.mean > plain.mean+max(least, rangesGain)
 	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
 	if !kept {
 		return t.refined(plain, opt)
 	}
-	ranged = fail.Must(t.refined(ranged, opt))
+	ranged = t.refined(ranged, opt)
 	tried := t.tried
 	t.tried = nil
-	plain = fail.Must(t.refined(plain, opt))
+	plain = t.refined(plain, opt)
 	if ranged.gains(plain) && ranged.mean > plain.mean+rangesGain && ranged.worst >= plain.worst {
 		t.tried = tried
-		return ranged, nil
+		return ranged
 	}
 	t.tried = append([]Tried{{what, plain.mean, ranged.mean, false}}, t.tried...)
-	return plain, nil
+	return plain
 }
 
 // triesMethods reports that each layer's own method will be tried.
@@ -298,30 +286,27 @@ func (t *trials) triesMethods(opt Options) bool {
 	return opt.Try.Method && opt.Method == option.PerLayer && held >= rangesSamples
 }
 
-// named is an error of a sample held out with its place among all.
-func (f *fold) named(err error) error {
+// named runs do on the samples held out; an error of one has its place among all.
+func (f *fold) named(do func()) {
+	err := fail.Caught(do)
 	var s *sampleError
 	if errors.As(err, &s) {
 		s.sample = f.at[s.sample]
 	}
-	return err
+	fail.Check(err)
 }
 
 // refined adds the steps that change weights and biases, each unless it loses. They
 // are tried together first, which one walk through the graph does.
-func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
+func (t *trials) refined(best *candidate, opt Options) *candidate {
 	start, last, first := best, best, len(t.tried)
-	var err error
 	step := func(wanted bool, what string, change func(o *Options)) {
-		if !wanted || err != nil {
+		if !wanted {
 			return
 		}
 		o := best.opt
 		change(&o)
-		var c *candidate
-		if c, err = t.try(o); err != nil {
-			return
-		}
+		c := t.try(o)
 		last = c
 		kept := !c.loses(best)
 		t.tried = append(t.tried, Tried{what, best.mean, c.mean, kept})
@@ -338,28 +323,22 @@ func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
 	step(b && best == start, biasText, bias)
 	// Where it made things worse together with the biases, it does so alone.
 	step(r && best == start && !(b && together.mean < last.mean), roundingText, rounding)
-	if err != nil {
-		return nil, err
-	}
 	if best.loses(start) { // a little with every step
 		for i := range t.tried[first:] {
 			t.tried[first+i].Kept = false
 		}
-		return start, nil
+		return start
 	}
-	return best, nil
+	return best
 }
 
 // chooseMethods chooses the method of every group of values, in each fold by the
 // errors in the others, where there are some.
-func (t *trials) chooseMethods(o Options) error {
+func (t *trials) chooseMethods(o Options) {
 	errs := make([]localErrors, len(t.folds))
 	all := localErrors{}
 	for i, f := range t.folds {
-		var err error
-		if errs[i], err = t.localErrors(f, o); err != nil {
-			return err
-		}
+		errs[i] = t.localErrors(f, o)
 		all.add(errs[i])
 	}
 	t.whole.method, t.promised = all.methods(), all.gain()
@@ -372,7 +351,6 @@ func (t *trials) chooseMethods(o Options) error {
 		}
 		f.seen.method = others.methods()
 	}
-	return nil
 }
 
 // seen is what all candidates of one calibration share: the values of the float
@@ -428,7 +406,7 @@ func keysOf(samples []Sample) map[**tensor.Dense]bool {
 
 // hold runs the float graph on samples that are held out, unless the survey did, for what
 // probes see of them. see, which may be nil, gives an observer of the values of a sample.
-func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) error {
+func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) {
 	names, _ := probes(float)
 	watched := map[int]bool{}
 	if c.obs != nil {
@@ -437,28 +415,25 @@ func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i in
 		}
 	}
 	e, looks := newEvaluator(float, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
-	err := forSamples(len(held), float.Nodes, func(_, i int) error {
+	forSamples(len(held), float.Nodes, func(_, i int) {
 		looks[i] = s.all.looks[held[i].key()]
 		if looks[i] != nil && see == nil {
-			return nil
+			return
 		}
 		also := func(*ir.Value, *tensor.Dense) {}
 		if see != nil {
 			also = see(i)
 		}
-		var bad error
 		found := newLook(names)
-		out, err := e.run(held[i], func(v *ir.Value, d *tensor.Dense) {
-			if found.see(v.Name, d); watched[v.ID] && bad == nil && rangeOf(tensor.As[float32](d)).nan {
-				bad = notANumber(v)
+		out := e.run(held[i], func(v *ir.Value, d *tensor.Dense) {
+			if found.see(v.Name, d); watched[v.ID] {
+				wantNumbers(v, rangeOf(tensor.As[float32](d)))
 			}
 			also(v, d)
 		})
 		looks[i] = append(out, found.values...)
-		return cmp.Or(err, bad)
 	})
 	s.held = looks
-	return err
 }
 
 // keepSeen remembers statistics, ranges and limits for other candidates.

@@ -27,9 +27,9 @@ func wideType(t ir.Type) ir.Type {
 }
 
 // widened is the int16 form of an operand.
-func (c *converter) widened(at *ir.Node, f form) (form, error) {
+func (c *converter) widened(at *ir.Node, f form) form {
 	if f.t.DType == tensor.I16 {
-		return f, nil
+		return f
 	}
 	t := wideType(f.t)
 	if d := f.v.Const; d != nil {
@@ -39,55 +39,44 @@ func (c *converter) widened(at *ir.Node, f form) (form, error) {
 		}
 		v := c.g.AddConst(f.v.Name+".wide", w)
 		v.Type.Quant = t.Quant
-		return form{v, v.Type}, nil
+		return form{v, v.Type}
 	}
-	v, err := c.requantize(at, f.v, t)
-	if err != nil {
-		return form{}, err
-	}
-	return form{v, v.Type}, nil
+	return form{c.requantize(at, f.v, t), t}
 }
 
 // finish replaces n by the same operator on integers with a result of type t.
-func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) {
+func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) bool {
 	out, wide := t, wideOperand(in)
 	if wide && t.DType == tensor.I8 {
 		out = wideType(t)
 	}
 	if !c.inReach(n, out) {
-		return false, nil
+		return false
 	}
 	if t.DType == tensor.I8 && !wide {
-		return true, c.replace(n, in, []ir.Type{t})
+		c.replace(n, in, []ir.Type{t})
+		return true
 	}
-	if err := c.widenOperands(n, in); err != nil {
-		return false, err
-	}
+	c.widenOperands(n, in)
 	if !c.interpolates(n, in, out) {
-		return false, nil
+		return false
 	}
-	if err := c.replace(n, in, []ir.Type{out}); err != nil || t.DType == tensor.I16 {
-		return true, err
+	c.replace(n, in, []ir.Type{out})
+	if t.DType != tensor.I16 {
+		c.have[n.Out[0]] = form{c.requantize(n, c.have[n.Out[0]].v, t), t}
 	}
-	w, err := c.requantize(n, c.have[n.Out[0]].v, t)
-	c.have[n.Out[0]] = form{w, t}
-	return true, err
+	return true
 }
 
 // widenOperands gives int8 activations among the operands their int16 form.
-func (c *converter) widenOperands(n *ir.Node, in []*ir.Value) error {
+func (c *converter) widenOperands(n *ir.Node, in []*ir.Value) {
 	for i, v := range in {
 		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() ||
 			weightAxis(n) >= 0 && i == 1 {
 			continue
 		}
-		f, err := c.widened(n, form{v, v.Type})
-		if err != nil {
-			return err
-		}
-		in[i] = f.v
+		in[i] = c.widened(n, form{v, v.Type}).v
 	}
-	return nil
 }
 
 func wideOperand(in []*ir.Value) bool {

@@ -113,10 +113,10 @@ func Requantize(g *ir.Graph, bindings []Binding) (err error) {
 			n.Out[0].Type = have.WithQuant(want.DType, want.Quant)
 			v = n.Out[0]
 		case want.Quantised() && have.DType.IsFloat():
-			v = fail.Must(quant.Linear(g, nil, op.QuantizeLinear, v, want))
+			v = quant.Linear(g, nil, op.QuantizeLinear, v, want)
 			v.Type = have.WithQuant(want.DType, want.Quant)
 		case have.Quantised() && want.DType.IsFloat():
-			v = fail.Must(quant.Linear(g, nil, op.DequantizeLinear, v, have))
+			v = quant.Linear(g, nil, op.DequantizeLinear, v, have)
 		default:
 			return &ir.Diag{Code: "state-type", Node: "output " + bindings[i].Out,
 				Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have,

@@ -40,8 +40,7 @@ func (b *builder) build() {
 		b.node(n)
 	}
 	for i, v := range b.g.Out {
-		w := fail.Must(b.all(v))
-		b.h.AddOutput(b.g.OutNames[i], w)
+		b.h.AddOutput(b.g.OutNames[i], fail.Must(b.all(v)))
 	}
 	for v := range b.valuesInOrder() {
 		b.hand(v)
@@ -84,8 +83,7 @@ func (b *builder) remember(v *ir.Value) error {
 	if f == nil {
 		return nil
 	}
-	name := fmt.Sprintf("%s.kept", v.Name)
-	w := b.h.AddInput(name, shape(v.Type, f.axis, hi-lo))
+	w := b.h.AddInput(fmt.Sprintf("%s.kept", v.Name), shape(v.Type, f.axis, hi-lo))
 	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
 	d := b.zero[v]
 	if d == nil {
@@ -120,8 +118,7 @@ func (b *builder) node(n *ir.Node) {
 	if y == nil {
 		in := make([]*ir.Value, len(n.In))
 		for i, v := range n.In {
-			w := fail.Must(b.all(v))
-			in[i] = w
+			in[i] = fail.Must(b.all(v))
 		}
 		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 		if err != nil {
@@ -136,8 +133,7 @@ func (b *builder) node(n *ir.Node) {
 	}
 	v := n.Out[0]
 	for _, r := range y.anew() {
-		w := fail.Must(b.part(n, y, r[0], r[1]))
-		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], w})
+		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], fail.Must(b.part(n, y, r[0], r[1]))})
 	}
 	fail.Check(b.remember(v))
 }
@@ -151,13 +147,11 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (_ *ir.Value, err error)
 	for i, v := range n.In {
 		f := b.flows[v]
 		if v == nil || f == nil {
-			w := fail.Must(b.all(v))
-			in[i] = w
+			in[i] = fail.Must(b.all(v))
 			continue
 		}
 		from, to, above, below := rowsOf(n, f, lo, hi)
-		w := fail.Must(b.rows(v, from, to))
-		in[i] = w
+		in[i] = fail.Must(b.rows(v, from, to))
 		if n.Op == op.Spectrum {
 			a := ir.AttrsOf[op.SpectrumAttrs](n)
 			attrs["frames"], attrs["pad"] = ir.Int(hi-lo), ir.Int(a.Lead+above)

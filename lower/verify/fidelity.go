@@ -128,8 +128,7 @@ func (c *modelCheck) run(k Case) {
 	c.measured = true
 	for i := range want {
 		if t := c.model.Graph.Out[i].Type; t.DType.IsFloat() {
-			d := fail.Must(fidelity.Real(got[i], c.program.Graph.Out[i].Type, t))
-			c.ratios[i].Add(want[i], d)
+			c.ratios[i].Add(want[i], fail.Must(fidelity.Real(got[i], c.program.Graph.Out[i].Type, t)))
 		}
 	}
 }

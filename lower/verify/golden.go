@@ -29,8 +29,7 @@ func Golden(path string, r *state.Runner, lim npz.Limits) (_ []Case, err error) 
 	}
 	var out []Case
 	for _, u := range units {
-		k := fail.Must(goldenCase(u, r, lim))
-		out = append(out, k)
+		out = append(out, fail.Must(goldenCase(u, r, lim)))
 	}
 	return out, nil
 }
