@@ -41,17 +41,16 @@ var always = []string{"nncc.h", "nncc_model.h"}
 
 // Library is a set of sources with what they define and need.
 type Library struct {
-	from    []fs.FS           // where the files are
-	files   map[string][]byte // by emitted path
-	defines map[string]string // symbol -> .c file
-	needs   needs             // of the files that were asked for
-	memo                      // of names.go
-	heads   heads             // of declared.go
+	files   map[string]func() []byte // by emitted path: the text
+	defines map[string]string        // symbol -> .c file
+	needs   needs                    // of the files that were asked for
+	memo                             // of names.go
+	heads   heads                    // of declared.go
 }
 
 // Shipped is the library of the sources that nncc ships.
 var Shipped = sync.OnceValue(func() *Library {
-	x, err := NewLibrary(sources)
+	x, err := open()
 	bug.If(err != nil, "runtime_c: %w", err)
 	return x
 })
@@ -78,7 +77,7 @@ func All() []File {
 	x := Shipped()
 	var out []File
 	for p, d := range x.files {
-		out = append(out, File{p, d})
+		out = append(out, File{p, d()})
 	}
 	lists.Sort(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out
@@ -86,6 +85,12 @@ func All() []File {
 
 // Files is the function Files for this library.
 func (x *Library) Files(names ...string) ([]File, error) {
+	paths, err := x.Paths(names...)
+	return lists.Map(paths, func(p string) File { return File{p, x.files[p]()} }), err
+}
+
+// Paths are those of Files.
+func (x *Library) Paths(names ...string) ([]string, error) {
 	taken := map[string]bool{}
 	var queue []string
 	take := func(f string) {
@@ -116,12 +121,7 @@ func (x *Library) Files(names ...string) ([]File, error) {
 			take(n)
 		}
 	}
-	out := make([]File, 0, len(taken))
-	for f := range taken {
-		out = append(out, File{f, x.files[f]})
-	}
-	lists.Sort(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return out, nil
+	return slices.Sorted(maps.Keys(taken)), nil
 }
 
 // emittedPath maps include/FAMILY/x and src/FAMILY/x to the emitted folder: the
@@ -140,47 +140,45 @@ func emittedPath(p string) (string, bool) {
 // With is the library with more sources, below include/FAMILY and src/FAMILY of
 // fsys: those of an accelerator.
 func (x *Library) With(fsys fs.FS) (*Library, error) {
-	return NewLibrary(append(slices.Clone(x.from), fsys)...)
+	more := newLibrary()
+	maps.Copy(more.files, x.files)
+	maps.Copy(more.defines, x.defines)
+	maps.Copy(more.needs.headers, x.needs.headers)
+	x.needs.mu.Lock()
+	maps.Copy(more.needs.known, x.needs.known)
+	x.needs.mu.Unlock()
+	return more, more.read(fsys)
 }
 
-// NewLibrary reads the sources below include/FAMILY and src/FAMILY of every
-// tree: another version of those that nncc ships.
-func NewLibrary(trees ...fs.FS) (*Library, error) {
-	x := &Library{from: trees, files: map[string][]byte{}, defines: map[string]string{},
-		needs: needs{headers: map[string][]string{}, known: map[string][]string{}}}
-	includes := map[string][]string{}
-	for _, tree := range trees {
-		if err := x.read(tree, includes); err != nil {
-			return nil, err
-		}
-	}
-	for f, list := range includes {
-		for _, inc := range list {
-			h, ok := x.resolve(f, inc)
-			if !ok {
-				return nil, fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
-			}
-			x.needs.headers[f] = append(x.needs.headers[f], h)
-		}
-	}
-	return x, nil
+func newLibrary() *Library {
+	return &Library{files: map[string]func() []byte{}, defines: map[string]string{},
+		memo: memo{digests: map[string]digested{}}, needs: needs{headers: map[string][]string{},
+			known: map[string][]string{}}}
+}
+
+// NewLibrary reads the sources below include/FAMILY and src/FAMILY of a tree:
+// another version of those that nncc ships.
+func NewLibrary(tree fs.FS) (*Library, error) {
+	x := newLibrary()
+	return x, x.read(tree)
 }
 
 // read adds the files of a tree, with what each defines and includes.
-func (x *Library) read(fsys fs.FS, includes map[string][]string) error {
+func (x *Library) read(fsys fs.FS) error {
 	tree, err := expand(fsys)
 	if err != nil {
 		return err
 	}
+	includes := map[string][]string{}
 	for _, p := range slices.Sorted(maps.Keys(tree)) {
 		to, ok := emittedPath(p)
 		if !ok {
 			continue
 		}
-		if _, dup := x.files[to]; dup {
+		if x.files[to] != nil {
 			return fmt.Errorf("%s: two files would be emitted as %s", p, to)
 		}
-		x.files[to] = tree[p]
+		x.files[to] = func() []byte { return tree[p] }
 		s := scanC(string(tree[p]))
 		includes[to] = s.includes
 		for _, sym := range s.defines {
@@ -189,6 +187,15 @@ func (x *Library) read(fsys fs.FS, includes map[string][]string) error {
 				return fmt.Errorf("%s and %s both define %s", other, to, sym)
 			}
 			x.defines[sym] = to
+		}
+	}
+	for f, list := range includes {
+		for _, inc := range list {
+			h, ok := x.resolve(f, inc)
+			if !ok {
+				return fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
+			}
+			x.needs.headers[f] = append(x.needs.headers[f], h)
 		}
 	}
 	return nil
@@ -213,7 +220,7 @@ func (x *Library) needed(file string) []string {
 	for _, h := range x.needs.headers[file] {
 		set[h] = true
 	}
-	uses(string(x.files[file]), strings.HasSuffix(file, ".h"), func(t string) {
+	uses(string(x.files[file]()), strings.HasSuffix(file, ".h"), func(t string) {
 		if f, ok := x.defines[t]; ok {
 			set[f] = true
 		}

@@ -3,11 +3,14 @@
 package runtimec
 
 import (
+	"archive/zip"
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,12 +42,22 @@ func TestUnknownNameIsAnError(t *testing.T) {
 	testenv.Refused(t, testenv.Err(Files("arm_convolve_wrapper_s9")), "arm_convolve_wrapper_s9")
 }
 
+// TestPack: an archive gives the same files, functions and names.
+func TestPack(t *testing.T) {
+	b, names := testenv.Must(Pack())(t), Functions()
+	x := testenv.Must(unpack(testenv.Must(zip.NewReader(bytes.NewReader(b), int64(len(b))))(t)))(t)
+	files, want := testenv.Must(x.Files(names...))(t), testenv.Must(Files(names...))(t)
+	testenv.Check(t, reflect.DeepEqual(x.Emitted(files), Shipped().Emitted(want)), "other files")
+	testenv.Equal(t, x.Names(files), Shipped().Names(want))
+	testenv.Check(t, maps.Equal(x.defines, Shipped().defines), "other functions")
+}
+
 // TestPublicFunctionsHaveSources compares the prototypes of the CMSIS-NN header
 // with the definitions.
 func TestPublicFunctionsHaveSources(t *testing.T) {
 	x := Shipped()
 	n := 0
-	declared, _ := code(string(x.files["cmsis_nn/arm_nnfunctions.h"]))
+	declared, _ := code(string(x.files["cmsis_nn/arm_nnfunctions.h"]()))
 	for _, tok := range declared {
 		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" &&
 			tok != "arm_nn_math_types" && tok != "arm_nn_types" {

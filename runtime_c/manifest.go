@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,23 +121,6 @@ func readKernel(row []string) (k Kernel, err error) {
 	}
 	k.Instructions, err = parseInstructions(row[5])
 	return k, err
-}
-
-// Tree is the C of this folder with what the manifest says: sources made of
-// bodies, prototypes in headers. Keys are paths such as src/nncc/nncc_abs_f32.c.
-func Tree() (map[string][]byte, error) { return expand(sources) }
-
-// WriteTree writes the tree into a folder: for compilers and other tools that
-// read C.
-func WriteTree(dir string) (err error) {
-	defer fail.Catch(&err)
-	tree := fail.Must(Tree())
-	for p, text := range tree {
-		to := filepath.Join(dir, filepath.FromSlash(p))
-		fail.Check(os.MkdirAll(filepath.Dir(to), 0o777))
-		fail.Check(os.WriteFile(to, text, 0o666))
-	}
-	return nil
 }
 
 // expand reads include/FAMILY and src/FAMILY of a tree and applies its manifest.

@@ -35,7 +35,7 @@ func TestManifest(t *testing.T) {
 				continue // a header of sources
 			}
 		}
-		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range declared.FindAllStringSubmatch(string(text()), -1) {
 			if strings.HasPrefix(m[0], "typedef ") {
 				continue
 			}

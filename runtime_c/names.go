@@ -111,7 +111,7 @@ var quotedName = regexp.MustCompile(`(?m)^([ \t]*#[ \t]*include[ \t]*")([^"]+)"`
 // emitted is the text of a file with the places of headers and, in a source,
 // the names of symbols.
 func (x *Library) emitted(file string) []byte {
-	text := quotedName.ReplaceAllFunc(x.files[file], func(line []byte) []byte {
+	text := quotedName.ReplaceAllFunc(x.files[file](), func(line []byte) []byte {
 		m := quotedName.FindSubmatch(line)
 		to, ok := x.resolve(file, string(m[2]))
 		if !ok {
@@ -144,7 +144,7 @@ func (x *Library) headerNames(file string) string {
 	x.byFile()
 	var b strings.Builder
 	var own []string
-	for _, w := range tokens(string(x.files[file])) {
+	for _, w := range tokens(string(x.files[file]())) {
 		if f, ok := x.defines[w]; ok && !isCMSIS(f) && !slices.Contains(own, w) {
 			own = append(own, w)
 		}
@@ -280,14 +280,13 @@ func (x *Library) byFile() map[string][]string {
 		for _, l := range x.defined {
 			slices.Sort(l)
 		}
-		x.digests = map[string]digested{}
 		x.vendor = map[string]string{}
 		for f, text := range x.files {
 			m := driverHeader.FindStringSubmatch(f)
 			if m == nil || m[1] != m[2] {
 				continue
 			}
-			for _, w := range tokens(string(text)) {
+			for _, w := range tokens(string(text())) {
 				x.vendor[w] = m[1]
 			}
 		}
@@ -319,11 +318,7 @@ type digested struct {
 // digest is that of a file's closure; all of CMSIS-NN's family count as one.
 // rounds says that the rounding macro changes it.
 func (x *Library) digest(file string) (hex string, rounds bool) {
-	key := file
-	if isCMSIS(file) {
-		key = "cmsis_nn/"
-	}
-	x.byFile()
+	key := digestKey(file)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if d, ok := x.digests[key]; ok {
@@ -341,12 +336,20 @@ func (x *Library) digest(file string) (hex string, rounds bool) {
 	var d digested
 	at := &x.hashed
 	for _, f := range list {
-		at = at.behind(f, x.files[f])
+		at = at.behind(f, x.files[f]())
 		d.rounds = d.rounds || at.rounds
 	}
 	d.hex = at.hex()
 	x.digests[key] = d
 	return d.hex, d.rounds
+}
+
+// digestKey is what files of one digest have in common.
+func digestKey(file string) string {
+	if isCMSIS(file) {
+		return "cmsis_nn/"
+	}
+	return file
 }
 
 // prefix is the hash of some files, one behind the other. Lists of files are sorted and begin

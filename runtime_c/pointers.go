@@ -22,7 +22,7 @@ var shippedTargets = sync.OnceValue(func() map[string][]string {
 	var s signatures
 	x := Shipped()
 	for _, p := range slices.Sorted(maps.Keys(x.files)) {
-		s.read(p, string(x.files[p]))
+		s.read(p, string(x.files[p]()))
 	}
 	return s.targets()
 })
@@ -274,7 +274,9 @@ func (x *Library) Parameters(function string) []Parameter {
 	defer x.heads.mu.Unlock()
 	p, ok := x.heads.known[function]
 	if !ok {
-		p = parameters(definition(string(x.files[x.defines[function]]), function))
+		if text := x.files[x.defines[function]]; text != nil {
+			p = parameters(definition(string(text()), function))
+		}
 		if x.heads.known == nil {
 			x.heads.known = map[string][]Parameter{}
 		}

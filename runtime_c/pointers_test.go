@@ -56,7 +56,7 @@ func TestPointersHaveTypes(t *testing.T) {
 		"the test sees no pointer")
 	x := Shipped()
 	for p, text := range x.files {
-		code, macros := code(string(text))
+		code, macros := code(string(text()))
 		for _, words := range [][]string{code, macros} {
 			var line string
 			for _, w := range words {

@@ -64,10 +64,10 @@ func (t *Target) sources(function string) map[string]int {
 	list, ok := sourcesOf.Load(function)
 	if !ok {
 		var paths []string
-		if files, err := runtimec.Files(function); err == nil {
-			for _, f := range files {
-				if path.Ext(f.Path) == ".c" {
-					paths = append(paths, f.Path)
+		if files, err := runtimec.Shipped().Paths(function); err == nil {
+			for _, p := range files {
+				if path.Ext(p) == ".c" {
+					paths = append(paths, p)
 				}
 			}
 		}

@@ -144,7 +144,7 @@ func ruleOf(file string) string {
 		return goLines
 	case file == "runtime_c/kernels.csv":
 		return kernelRows
-	case strings.Contains(file, "/testdata/") || base == "CHANGELOG.md" || ext == ".gz":
+	case strings.Contains(file, "/testdata/") || base == "CHANGELOG.md" || ext == ".gz" || ext == ".zip":
 		return ""
 	case ext == ".md":
 		return words
