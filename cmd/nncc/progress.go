@@ -187,8 +187,8 @@ func (s *spinner) finish() {
 const (
 	// idleBytes count as live for the garbage collector and are never touched, so
 	// that they take no memory: half of them is what a small compilation may leave
-	// behind between two collections. More saves no time that could be measured.
-	idleBytes = 32 << 20
+	// behind between two collections. plentyBytes bounds what that can come to.
+	idleBytes = 128 << 20
 	// garbagePercent is the garbage between two collections in percent of what is
 	// live. Tensors hold no pointers: to look for them again costs little.
 	garbagePercent = 50
