@@ -3,6 +3,7 @@
 package op
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -76,15 +77,9 @@ func evalActQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	bare := n.Bare()
 	bare.DropAttr("act_min", "act_max")
-	out, err := ir.EvalDequantised(bare, in)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(ir.EvalDequantised(bare, in))
 	lo, hi := ActRange(n, n.Out[0].Type)
-	y := out[0]
-	for i, k := 0, y.Len(); i < k; i++ {
-		y.SetInt(i, min(max(y.Int(i), int64(lo)), int64(hi)))
-	}
+	clampInts(out[0], int64(lo), int64(hi))
 	return out, nil
 }
 
@@ -175,15 +170,10 @@ var ChannelAffine = def(ir.OpDef{
 	}](),
 	MinIn: 3, Pattern: ir.Broadcast, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		shape := n.In[0].Type.Shape
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
-		for i, what := range []string{1: "scale", 2: "offset"} {
-			if s := n.In[i].Type.Shape; i > 0 && (len(s) != 1 || s[0] != shape[axis]) {
-				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the size of dimension %d "+
-					"of %v", what, i, n.In[i], s, shape[axis], axis, shape)
-			}
-		}
+		wantVectors(n, shape[axis], fmt.Sprintf("the size of dimension %d", axis), "scale", "offset")
 		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -198,6 +188,13 @@ var ChannelAffine = def(ir.OpDef{
 	},
 })
 
+// clampInts limits integers to lo, and then to hi, in place.
+func clampInts(y *tensor.Dense, lo, hi int64) {
+	for i, k := 0, y.Len(); i < k; i++ {
+		y.SetInt(i, min(max(y.Int(i), lo), hi))
+	}
+}
+
 // Clip limits x to [min, max]; both bounds are optional scalar inputs. Where
 // min is above max the result is max. Scalar holds for constant bounds only.
 var Clip = def(ir.OpDef{
@@ -205,14 +202,14 @@ var Clip = def(ir.OpDef{
 	Straight: true, Activation: true,
 	Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
+		wantType(n, 0, numTypes)
 		for i, what := range []string{1: "min", 2: "max"} {
-			if v := n.Input(i); i > 0 && v != nil && v.Type.Elems() != 1 {
-				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v,
+			if v := n.Input(i); i > 0 && v != nil {
+				refuse(n, v.Type.Elems() != 1, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v,
 					v.Type.Shape)
 			}
 		}
-		fail.Check(wantSameTypes(n, 0, 1, 2))
+		wantSameTypes(n, 0, 1, 2)
 		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -226,9 +223,8 @@ var Clip = def(ir.OpDef{
 			if mx != nil {
 				hi = mx.Int(0)
 			}
-			for i, k := 0, x.Len(); i < k; i++ {
-				y.SetInt(i, min(max(x.Int(i), lo), hi))
-			}
+			y = x.Clone()
+			clampInts(y, lo, hi)
 			return outs(y)
 		}
 		lo, hi := negInf, posInf

@@ -48,7 +48,7 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 		Name: name, Doc: doc, MinIn: 1, Pattern: ir.Opaque, Quant: ir.QInt, Finite: true, Eval: eval, EvalQ: eval,
 		Attrs: ir.Declare[ArgOpAttrs](),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			fail.Check(wantType(n, 0, numTypes))
+			wantType(n, 0, numTypes)
 			t := n.In[0].Type
 			axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, t.Rank()))
 			refuse(n, t.Shape[axis] == 0, "shape", "dimension %d of %v is empty: it has no extremum", axis, t.Shape)
@@ -96,7 +96,7 @@ func scanOp(name, doc string, unit int64, float func(a, b float64) float64, whol
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: ir.Declare[ScanOpAttrs](), MinIn: 2, Pattern: ir.Opaque,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			fail.Check(wantType(n, 0, numTypes))
+			wantType(n, 0, numTypes)
 			axis := fail.Must(ConstInts(n, 1, "the axis"))
 			refuse(n, len(axis) != 1, "shape", "the axis (input 1, %s) has %d elements, want one", n.In[1], len(axis))
 			fail.Must(Axis(n, axis[0], n.In[0].Type.Rank()))
@@ -164,14 +164,14 @@ var TopK = def(ir.OpDef{
 	Name: "TopK", Doc: "largest or smallest elements with their indices",
 	Attrs: ir.Declare[TopKAttrs](), MinIn: 2, MinOut: 1, MaxOut: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
-		axis, k := fail.Must2(topK(n))
+		wantType(n, 0, numTypes)
+		axis, k := topK(n)
 		shape := append([]int(nil), n.In[0].Type.Shape...)
 		shape[axis] = k
 		return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, k := fail.Must2(topK(n))
+		axis, k := topK(n)
 		x := in[0]
 		shape := append([]int(nil), x.Shape...)
 		shape[axis] = k
@@ -209,14 +209,13 @@ var TopK = def(ir.OpDef{
 // sortWork is the comparisons of sorting n elements, each a call.
 func sortWork(n int) int64 { return work(n, 4*bits.Len(uint(n))) }
 
-func topK(n *ir.Node) (axis, k int, err error) {
+func topK(n *ir.Node) (axis, k int) {
 	x := n.In[0].Type.Shape
 	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	v := fail.Must(ConstInts(n, 1, "k"))
-	if len(v) != 1 || v[0] < 0 || v[0] > x[axis] {
-		return 0, 0, ir.Errf(n, "k", "k is %v, want one value from 0 to %d, the size of dimension %d", v, x[axis], axis)
-	}
-	return axis, v[0], nil
+	refuse(n, len(v) != 1 || v[0] < 0 || v[0] > x[axis], "k",
+		"k is %v, want one value from 0 to %d, the size of dimension %d", v, x[axis], axis)
+	return axis, v[0]
 }
 
 // UniqueAttrs are the attributes of Unique.
@@ -242,7 +241,7 @@ var Unique = def(ir.OpDef{
 		return int64(dim) * int64(n.In[0].Type.Elems())
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, anyTypes))
+		wantType(n, 0, anyTypes)
 		outer, dim, inner := fail.Must3(UniqueSlices(n))
 		shape := n.In[0].Type.Shape
 		if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
@@ -265,14 +264,12 @@ var Unique = def(ir.OpDef{
 // UniqueSlices are the slices that Unique compares: dim of them, of outer
 // runs of inner elements.
 func UniqueSlices(n *ir.Node) (outer, dim, inner int, err error) {
+	defer fail.Catch(&err)
 	x := n.In[0].Type.Shape
 	if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
 		return 1, product(x), 1, nil
 	}
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	return product(x[:axis]), x[axis], product(x[axis+1:]), nil
 }
 

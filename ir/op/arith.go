@@ -86,10 +86,7 @@ func Divides(n *ir.Node) bool { return (n.Op == Div || n.Op == Mod) && n.In[1].T
 
 // arith computes one binary operation under broadcasting, in the type of a.
 func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
-	out, err := Broadcast(n, a.Shape, b.Shape)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(Broadcast(n, a.Shape, b.Shape))
 	dt := a.DType
 	a, b = sameData(a, b)
 	if k == kDiv && b.DType.IsInt() && tensor.Count(out) > 0 {
@@ -158,21 +155,17 @@ func foldArith(name, doc string, k arithKind, s typeSet, quant ir.QuantKind,
 		Name: name, Doc: doc, MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast, Quant: quant, EvalQ: evalQ,
 		Infer: inferBinary(s), Commutes: true, Monotone: true, Spread: spread, Pair: arithC[k].Fixed(),
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-			y, err := foldInputs(n, k, in)
-			return []*tensor.Dense{y}, err
+			return outs(foldInputs(n, k, in))
 		},
 	})
 }
 
-func foldInputs(n *ir.Node, k arithKind, in []*tensor.Dense) (*tensor.Dense, error) {
+func foldInputs(n *ir.Node, k arithKind, in []*tensor.Dense) *tensor.Dense {
 	y := in[0]
 	for _, d := range in[1:] {
-		var err error
-		if y, err = arith(n, k, y, d); err != nil {
-			return nil, err
-		}
+		y = fail.Must(arith(n, k, y, d))
 	}
-	return y, nil
+	return y
 }
 
 // The variadic operations. Quantised Min and Max with one quantisation all
@@ -190,7 +183,7 @@ var Mean = def(ir.OpDef{
 	Pair:   ir.CForm{F64: "a + b"}.Fixed(), // divided by their number at the end
 	Slopes: []float64{0.5, 0.5},            // of two inputs
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		y := fail.Must(foldInputs(n, kAdd, in))
+		y := foldInputs(n, kAdd, in)
 		return outs(fail.Must(arith(n, kDiv, y, tensor.FromFloats(y.DType, nil, []float64{float64(len(in))}))))
 	},
 })
@@ -202,7 +195,7 @@ var Pow = def(ir.OpDef{
 	Neutral: new(1.0), Pair: ir.CForm{F64: "pow(a, b)"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		for i := range 2 {
-			fail.Check(wantType(n, i, numTypes))
+			wantType(n, i, numTypes)
 		}
 		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
 		return one(ir.T(n.In[0].Type.DType, shape...))
@@ -453,13 +446,11 @@ func inferBinary(s typeSet) func(n *ir.Node) ([]ir.Type, error) {
 		shapes := make([][]int, len(n.In))
 		idx := make([]int, len(n.In))
 		for i, v := range n.In {
-			if v == nil {
-				return nil, ir.Errf(n, "arity", "input %d is missing", i)
-			}
-			fail.Check(wantType(n, i, s))
+			refuse(n, v == nil, "arity", "input %d is missing", i)
+			wantType(n, i, s)
 			shapes[i], idx[i] = v.Type.Shape, i
 		}
-		fail.Check(wantSameTypes(n, idx...))
+		wantSameTypes(n, idx...)
 		shape := fail.Must(Broadcast(n, shapes...))
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	}

@@ -24,7 +24,7 @@ var Col2Im = def(ir.OpDef{
 	Name: "Col2Im", Doc: "sum of overlapping blocks as an image",
 	Attrs: ir.Declare[Col2ImAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
+		wantType(n, 0, numTypes)
 		g := fail.Must(Col2ImGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.C}, g.Image...)...))
 	},
@@ -102,9 +102,7 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 	}
 	copy(g.Pads, pads[:k])
 	for _, s := range [][]int{image, block} {
-		if _, err := tensor.Elems(s); err != nil {
-			return nil, ir.Errf(n, "shape", "%v", err)
-		}
+		wantElems(n, "", s)
 	}
 	for d := range image {
 		reach := (block[d]-1)*g.Dilations[d] + 1
@@ -114,14 +112,11 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 		g.Columns[d] = span/g.Strides[d] + 1
 	}
 	taps := product(block)
-	if _, err := tensor.Elems(g.Columns); err != nil || x[1]%taps != 0 || x[2] != product(g.Columns) {
-		return nil, ir.Errf(n, "shape", "the input has shape %v, want [N, a multiple of %d, the columns %v]", x, taps,
-			g.Columns)
-	}
+	_, err = tensor.Elems(g.Columns)
+	refuse(n, err != nil || x[1]%taps != 0 || x[2] != product(g.Columns), "shape",
+		"the input has shape %v, want [N, a multiple of %d, the columns %v]", x, taps, g.Columns)
 	g.C = x[1] / taps
-	if _, err := tensor.Elems(append([]int{g.N, g.C}, image...)); err != nil {
-		return nil, ir.Errf(n, "shape", "the output: %v", err)
-	}
+	wantElems(n, "the output: ", append([]int{g.N, g.C}, image...))
 	return g, nil
 }
 
@@ -145,7 +140,7 @@ var DeformConv = def(ir.OpDef{
 	Attrs: ir.Declare[DeformConvAttrs](),
 	MinIn: 3, MaxIn: 5, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(floatInputs(n, 0, 1, 2, 3, 4))
+		floatInputs(n, 0, 1, 2, 3, 4)
 		g := fail.Must(DeformGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
 	},
@@ -191,10 +186,7 @@ var DeformConv = def(ir.OpDef{
 		return outs(fromFloats(in[0].DType, append([]int{g.N, g.COut}, g.Out...), y))
 	},
 	MACs: func(n *ir.Node) int64 {
-		g, err := DeformGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(DeformGeometry(n))
 		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps()) * 5
 	},
 })
@@ -225,7 +217,7 @@ func DeformGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	refuse(n, len(g.In) != 2, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
 	og := ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
 	refuse(n, og < 1 || g.CIn%og != 0, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
-	fail.Check(checkBias(n, 3, g.COut))
+	checkBias(n, 3, g.COut)
 	for i, k := range map[int]int{2: 2, 4: 1} {
 		v := n.Input(i)
 		want := []int{g.N, og * g.Taps() * k, g.Out[0], g.Out[1]}

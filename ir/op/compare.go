@@ -69,8 +69,8 @@ var Where = def(ir.OpDef{
 	Name: "Where", Doc: "X where the condition holds, Y elsewhere, with broadcasting", MinIn: 3, Pattern: ir.Broadcast,
 	Quant: ir.QMove, DataIn: []int{1, 2}, Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, boolTypes))
-		fail.Check(wantSameTypes(n, 1, 2))
+		wantType(n, 0, boolTypes)
+		wantSameTypes(n, 1, 2)
 		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape))
 		return one(ir.T(n.In[1].Type.DType, shape...))
 	},

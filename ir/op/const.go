@@ -134,11 +134,9 @@ var Size = def(ir.OpDef{
 })
 
 // rangeLen is the length of Range(start, limit, delta).
-func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
+func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) int {
 	for i, d := range []*tensor.Dense{start, limit, delta} {
-		if d.Len() != 1 {
-			return 0, ir.Errf(n, "shape", "input %d has shape %v, want a scalar", i, d.Shape)
-		}
+		refuse(n, d.Len() != 1, "shape", "input %d has shape %v, want a scalar", i, d.Shape)
 	}
 	refuse(n, delta.Float(0) == 0, "attr-value", "delta is 0, want a step that is not zero")
 	k := math.Ceil((limit.Float(0) - start.Float(0)) / delta.Float(0))
@@ -149,30 +147,28 @@ func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
 			k++
 		}
 	}
-	if k != k || k > tensor.MaxElems {
-		return 0, ir.Errf(n, "shape", "from %v to %v in steps of %v gives too many elements", start.Float(0),
-			limit.Float(0), delta.Float(0))
-	}
-	return int(max(k, 0)), nil
+	refuse(n, k != k || k > tensor.MaxElems, "shape", "from %v to %v in steps of %v gives too many elements",
+		start.Float(0), limit.Float(0), delta.Float(0))
+	return int(max(k, 0))
 }
 
 // Range counts from start up to, but without, limit in steps of delta.
 var Range = def(ir.OpDef{
 	Name: "Range", Doc: "start, start+delta, ... below limit", MinIn: 3, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
-		fail.Check(wantSameTypes(n, 0, 1, 2))
+		wantType(n, 0, numTypes)
+		wantSameTypes(n, 0, 1, 2)
 		for i, what := range []string{"start", "limit", "delta"} {
 			if n.In[i].Const == nil {
 				return nil, ir.Dynamicf(n, n.In[i], "%s (input %d, %s) must be known at compile time, but is computed "+
 					"at run time", what, i, n.In[i])
 			}
 		}
-		k := fail.Must(rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const))
+		k := rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const)
 		return one(ir.T(n.In[0].Type.DType, k))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		k := fail.Must(rangeLen(n, in[0], in[1], in[2]))
+		k := rangeLen(n, in[0], in[1], in[2])
 		y := tensor.New(in[0].DType, []int{k})
 		for i := range k {
 			if y.DType.IsInt() {
@@ -196,7 +192,7 @@ var EyeLike = def(ir.OpDef{
 	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: ir.Declare[EyeLikeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantRank(n, 0, 2))
+		wantRank(n, 0, 2)
 		d := n.In[0].Type.DType
 		if ir.AttrsOf[EyeLikeAttrs](n).Dtype != nil {
 			d = fail.Must(attrType(n, "dtype", *ir.AttrsOf[EyeLikeAttrs](n).Dtype))

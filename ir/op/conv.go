@@ -38,10 +38,7 @@ var Conv = def(ir.OpDef{
 	Pattern: ir.OutFusable,
 	Window:  ir.Convolved, WeightAxis: func(*ir.Node) int { return 0 },
 	MACs: func(n *ir.Node) int64 {
-		g, err := ConvGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(ConvGeometry(n))
 		return work(g.N, product(g.Out), g.COut, g.CIn/g.Group, g.Taps())
 	},
 })
@@ -72,10 +69,7 @@ var ConvTranspose = def(ir.OpDef{
 	Pattern: ir.OutFusable,
 	Window:  ir.Convolved, WeightAxis: func(*ir.Node) int { return 1 },
 	MACs: func(n *ir.Node) int64 {
-		g, err := ConvGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(ConvGeometry(n))
 		return work(g.N, product(g.In), g.CIn, g.COut/g.Group, g.Taps())
 	},
 })
@@ -86,15 +80,15 @@ func inferConv(n *ir.Node) ([]ir.Type, error) {
 	if b := n.Input(2); b != nil && b.Type.DType == tensor.F32 && n.In[0].Type.DType == tensor.BF16 {
 		typed = typed[:2] // sums of bfloat16 products are wider than that: so may the bias be
 	}
-	fail.Check(floatInputs(n, typed...))
+	floatInputs(n, typed...)
 	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
 }
 
 // floatInputs checks that the listed inputs are floats of one type, unless
 // they are quantised: then parameters are checked where they are derived.
-func floatInputs(n *ir.Node, idx ...int) error {
-	fail.Check(wantType(n, idx[0], floatTypes))
-	return wantSameTypes(n, idx...)
+func floatInputs(n *ir.Node, idx ...int) {
+	wantType(n, idx[0], floatTypes)
+	wantSameTypes(n, idx...)
 }
 
 func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

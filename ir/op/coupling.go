@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,8 +29,8 @@ var PairCoupling = def(ir.OpDef{
 	Attrs: ir.Declare[PairCouplingAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
-		fail.Check(wantRank(n, 0, 2))
+		wantType(n, 0, floatTypes)
+		wantRank(n, 0, 2)
 		k, shape := ir.AttrsOf[PairCouplingAttrs](n).Classes, n.In[0].Type.Shape
 		refuse(n, k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2, "shape",
 			"input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape, k*(k-1)/2, k)

@@ -44,10 +44,7 @@ var Detections = def(ir.OpDef{
 	// every score is read; a box that is looked at takes some 40 multiplications, and 8 for
 	// each that it is compared with
 	MACs: func(n *ir.Node) int64 {
-		p, err := DetectionsParams(n)
-		if err != nil {
-			return 0
-		}
+		p := fail.Must(DetectionsParams(n))
 		most := int(min(p.Most, p.Boxes))
 		return work(1, int(p.Boxes), int(p.Classes)) + work(int(max(p.PerClass, 1)), most, 40+8*most)
 	},
@@ -65,55 +62,44 @@ var Detections = def(ir.OpDef{
 const maxDetected = 1 << 16
 
 // DetectionsParams checks a Detections node, and gives the kernel's parameters.
-func DetectionsParams(n *ir.Node) (*qref.DetectionsParams, error) {
+func DetectionsParams(n *ir.Node) (_ *qref.DetectionsParams, err error) {
+	defer fail.Catch(&err)
 	a := ir.AttrsOf[DetectionsAttrs](n)
-	if err := checkDetected(n, a.Classes); err != nil {
-		return nil, err
-	}
-	if min(a.MaxDetections, a.MaxClasses) < 1 || a.PerClass < 0 || a.MaxDetections > maxDetected ||
-		a.MaxClasses > maxDetected/a.MaxDetections {
-		return nil, ir.Errf(n, "attribute", "%d detections of %d classes, %d of each; want at least one, and at most "+
-			"%d in all", a.MaxDetections, a.MaxClasses, a.PerClass, maxDetected)
-	}
-	if !(a.IouThreshold > 0 && a.IouThreshold <= 1) || math.IsNaN(float64(a.ScoreThreshold)) {
-		return nil, ir.Errf(n, "attribute", "thresholds %g of the score and %g of what boxes share, want a number, "+
-			"and one above 0, at most 1", a.ScoreThreshold, a.IouThreshold)
-	}
+	checkDetected(n, a.Classes)
+	refuse(n, min(a.MaxDetections, a.MaxClasses) < 1 || a.PerClass < 0 || a.MaxDetections > maxDetected ||
+		a.MaxClasses > maxDetected/a.MaxDetections, "attribute",
+		"%d detections of %d classes, %d of each; want at least one, and at most %d in all", a.MaxDetections,
+		a.MaxClasses, a.PerClass, maxDetected)
+	refuse(n, !(a.IouThreshold > 0 && a.IouThreshold <= 1) || math.IsNaN(float64(a.ScoreThreshold)), "attribute",
+		"thresholds %g of the score and %g of what boxes share, want a number, and one above 0, at most 1",
+		a.ScoreThreshold, a.IouThreshold)
 	boxes, scores := n.In[0].Type.Shape, n.In[1].Type.Shape
 	p := &qref.DetectionsParams{Boxes: int32(boxes[1]), Coords: int32(boxes[2]), Columns: int32(scores[2]),
 		Classes: int32(a.Classes), Most: int32(a.MaxDetections), Score: a.ScoreThreshold, IoU: a.IouThreshold,
 		PerClass: int32(min(a.PerClass, a.MaxDetections)), Labels: int32(min(a.MaxClasses, a.Classes)),
 		Rows: int32(a.MaxClasses)}
-	if len(a.Scale) != len(p.Scale) {
-		return nil, ir.Errf(n, "attribute", "%d scales, want those of y, x, height and width", len(a.Scale))
-	}
+	refuse(n, len(a.Scale) != len(p.Scale), "attribute", "%d scales, want those of y, x, height and width",
+		len(a.Scale))
 	for i, v := range a.Scale {
-		if !(v > 0) || math.IsInf(float64(v), 0) {
-			return nil, ir.Errf(n, "attribute", "scale %g, want a positive number", v)
-		}
+		refuse(n, !(v > 0) || math.IsInf(float64(v), 0), "attribute", "scale %g, want a positive number", v)
 		p.Scale[i] = v
 	}
 	return p, nil
 }
 
 // checkDetected checks boxes, scores and anchors.
-func checkDetected(n *ir.Node, classes int) error {
+func checkDetected(n *ir.Node, classes int) {
 	b, s, anchors := n.In[0].Type, n.In[1].Type, n.In[2].Type
-	if b.Rank() != 3 || s.Rank() != 3 || b.Shape[0] != 1 || s.Shape[0] != 1 || b.Shape[2] < 4 || b.Shape[1] < 1 ||
-		s.Shape[1] != b.Shape[1] || !sameShape(anchors.Shape, []int{b.Shape[1], 4}) {
-		return ir.Errf(n, "shape-mismatch", "boxes %v with scores %v and anchors %v, want [1, N, 4], [1, N, classes] "+
-			"and [N, 4]", b.Shape, s.Shape, anchors.Shape)
-	}
+	refuse(n, b.Rank() != 3 || s.Rank() != 3 || b.Shape[0] != 1 || s.Shape[0] != 1 || b.Shape[2] < 4 ||
+		b.Shape[1] < 1 || s.Shape[1] != b.Shape[1] || !sameShape(anchors.Shape, []int{b.Shape[1], 4}), "shape-mismatch",
+		"boxes %v with scores %v and anchors %v, want [1, N, 4], [1, N, classes] and [N, 4]", b.Shape, s.Shape,
+		anchors.Shape)
 	for i := range 3 {
-		if t := n.In[i].Type; t.DType != tensor.F32 || t.Quant != nil {
-			return ir.Errf(n, "dtype", "input %d (%s) is %s, want float32", i, n.In[i], t)
-		}
+		t := n.In[i].Type
+		refuse(n, t.DType != tensor.F32 || t.Quant != nil, "dtype", "input %d (%s) is %s, want float32", i, n.In[i], t)
 	}
-	if classes < 1 || s.Shape[2] != classes && s.Shape[2] != classes+1 {
-		return ir.Errf(n, "shape-mismatch", "%d scores for %d classes, want as many, or one more for the background",
-			s.Shape[2], classes)
-	}
-	return nil
+	refuse(n, classes < 1 || s.Shape[2] != classes && s.Shape[2] != classes+1, "shape-mismatch",
+		"%d scores for %d classes, want as many, or one more for the background", s.Shape[2], classes)
 }
 
 // NonMaxSuppressionAttrs are the attributes of NonMaxSuppression.
@@ -136,10 +122,7 @@ var NonMaxSuppression = def(ir.OpDef{
 	},
 	// every box selected is the best of all, and its overlap with those before it takes some eight multiplications
 	MACs: func(n *ir.Node) int64 {
-		g, err := NMSGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(NMSGeometry(n))
 		return work(g.Batch, g.Classes, g.Most, g.Boxes+8*g.Most)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -203,7 +186,7 @@ func NMSGeometry(n *ir.Node) (_ *NMSGeom, err error) {
 	refuse(n, b.Rank() != 3 || s.Rank() != 3 || b.Shape[2] != 4 || b.Shape[0] != s.Shape[0] || b.Shape[1] != s.Shape[2],
 		"shape-mismatch", "boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]", b.Shape, s.Shape)
 	for i := range 2 {
-		fail.Check(wantType(n, i, floatTypes))
+		wantType(n, i, floatTypes)
 	}
 	for i := 3; i <= 4; i++ {
 		if v := n.Input(i); v != nil && (v.Type.Elems() != 1 || !v.Type.DType.IsFloat()) {
@@ -216,9 +199,7 @@ func NMSGeometry(n *ir.Node) (_ *NMSGeom, err error) {
 	if len(most) > 0 {
 		g.Most = min(max(most[0], 0), g.Boxes)
 	}
-	if _, err := tensor.Elems([]int{g.Batch, g.Classes, g.Most, 3}); err != nil {
-		return nil, ir.Errf(n, "shape", "the output: %v", err)
-	}
+	wantElems(n, "the output: ", []int{g.Batch, g.Classes, g.Most, 3})
 	return g, nil
 }
 

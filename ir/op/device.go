@@ -68,10 +68,7 @@ func inferDevice(n *ir.Node) ([]ir.Type, error) {
 
 func evalDevice(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	s := Simulators[ir.AttrsOf[DeviceAttrs](n).Kind]
-	data, err := s.Run(n, lists.Map(in[2:], func(t *tensor.Dense) []byte { return t.Bytes() }))
-	if err != nil {
-		return nil, err
-	}
+	data := fail.Must(s.Run(n, lists.Map(in[2:], func(t *tensor.Dense) []byte { return t.Bytes() })))
 	out := make([]*tensor.Dense, len(data))
 	for i, b := range data {
 		out[i] = fail.Must(tensor.FromBytes(n.Out[i].Type.DType, slices.Clone(n.Out[i].Type.Shape), b))

@@ -25,8 +25,8 @@ var Einsum = def(ir.OpDef{
 	Name: "Einsum", Doc: "Einstein summation",
 	Attrs: ir.Declare[EinsumAttrs](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
-		fail.Check(wantSameTypes(n, ir.Identity(len(n.In))...))
+		wantType(n, 0, numTypes)
+		wantSameTypes(n, ir.Identity(len(n.In))...)
 		g := fail.Must(EinsumGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
@@ -42,17 +42,11 @@ var Einsum = def(ir.OpDef{
 	},
 	Pattern: ir.OutFusable,
 	MACs: func(n *ir.Node) int64 {
-		g, err := EinsumGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(EinsumGeometry(n))
 		return int64(product(g.Shape)) * int64(product(g.Sum))
 	},
 	Work: func(n *ir.Node) int64 { // the position of every factor is computed afresh
-		g, err := EinsumGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(EinsumGeometry(n))
 		return work(product(g.Shape), product(g.Sum), len(n.In), len(g.Sum)+1)
 	},
 })
@@ -70,13 +64,12 @@ const maxEinsum = 1 << 34
 
 // EinsumGeometry parses and checks the equation of an Einsum node. The
 // dimensions behind "..." are named by digits internally.
-func EinsumGeometry(n *ir.Node) (*EinsumGeom, error) {
+func EinsumGeometry(n *ir.Node) (_ *EinsumGeom, err error) {
+	defer fail.Catch(&err)
 	equation := ir.AttrsOf[EinsumAttrs](n).Equation
 	p := &einsumParser{n: n, equation: equation, size: map[byte]int{}, times: map[byte]int{}}
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
-	if err := p.readTerms(strings.Split(left, ",")); err != nil {
-		return nil, err
-	}
+	fail.Check(p.readTerms(strings.Split(left, ",")))
 	if explicit {
 		t, ok := p.spell(right, -1)
 		if !ok {
@@ -157,9 +150,7 @@ func (p *einsumParser) readTerms(terms []string) error {
 		}
 		p.terms = append(p.terms, t)
 		for d := range len(t) {
-			if err := p.readLetter(t[d], s[d]); err != nil {
-				return err
-			}
+			fail.Check(p.readLetter(t[d], s[d]))
 		}
 	}
 	return nil
@@ -249,7 +240,7 @@ func einsum[T float64 | int64](g *EinsumGeom, in [][]T) []T {
 var Det = def(ir.OpDef{
 	Name: "Det", Doc: "determinant of square matrices", MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		x := n.In[0].Type.Shape
 		r := len(x)
 		refuse(n, r < 2 || x[r-1] != x[r-2], "shape", "input 0 (%s) has shape %v, want square matrices at the end",

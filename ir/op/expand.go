@@ -71,9 +71,8 @@ var OneHot = def(ir.OpDef{
 	}](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		axis, depth := oneHot(n)
-		if s := n.In[2].Type.Shape; len(s) != 1 || s[0] != 2 {
-			return nil, ir.Errf(n, "shape", "the values %s have shape %v, want [2]: off, on", n.In[2], s)
-		}
+		s := n.In[2].Type.Shape
+		refuse(n, len(s) != 1 || s[0] != 2, "shape", "the values %s have shape %v, want [2]: off, on", n.In[2], s)
 		x := n.In[0].Type.Shape
 		shape := append(append(append([]int(nil), x[:axis]...), depth), x[axis:]...)
 		return one(ir.T(n.In[2].Type.DType, shape...))

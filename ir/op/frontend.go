@@ -56,11 +56,9 @@ type SignalLogAttrs struct {
 // Source: FilterbankLog.
 var SignalLog = unary(unarySpec{name: "SignalLog", domain: "nncc", doc: "logarithm of uint32 by a table",
 	types: uint32Types, attrs: ir.Declare[SignalLogAttrs](), quant: ir.QNone, finite: true,
-	check: func(n *ir.Node) error {
-		if a := ir.AttrsOf[SignalLogAttrs](n); a.Bits < 0 || a.Bits > 31 {
-			return ir.Errf(n, "attribute", "a shift by %d bits, want 0 to 31", a.Bits)
-		}
-		return nil
+	check: func(n *ir.Node) {
+		a := ir.AttrsOf[SignalLogAttrs](n)
+		refuse(n, a.Bits < 0 || a.Bits > 31, "attribute", "a shift by %d bits, want 0 to 31", a.Bits)
 	},
 	cBy: func(n *ir.Node) ir.CForm {
 		a := ir.AttrsOf[SignalLogAttrs](n)
@@ -113,21 +111,17 @@ type RescaleAttrs struct {
 	Shift int `attr:",required"`
 }
 
-func rescaling(n *ir.Node) (mult int64, shift int32, err error) {
+func rescaling(n *ir.Node) (mult int64, shift int32) {
 	a := ir.AttrsOf[RescaleAttrs](n)
-	if a.Mult < 0 || a.Mult > 1<<31 || a.Shift < -62 || a.Shift > 30 {
-		return 0, 0, ir.Errf(n, "attribute", "mult %d and shift %d, want 0 to 2^31 and -62 to 30", a.Mult, a.Shift)
-	}
-	return int64(a.Mult), int32(a.Shift), nil
+	refuse(n, a.Mult < 0 || a.Mult > 1<<31 || a.Shift < -62 || a.Shift > 30, "attribute",
+		"mult %d and shift %d, want 0 to 2^31 and -62 to 30", a.Mult, a.Shift)
+	return int64(a.Mult), int32(a.Shift)
 }
 
 // fixedUnary is an element-wise function of integers that the attributes of Rescale make.
 func fixedUnary(name, doc string, types typeSet, c string, f func(v, mult int64, shift int32) int64) *ir.OpDef {
 	return unary(unarySpec{name: name, domain: "nncc", doc: doc, types: types, quant: ir.QNone, finite: true,
-		attrs: ir.Declare[RescaleAttrs](), check: func(n *ir.Node) error {
-			_, _, err := rescaling(n)
-			return err
-		},
+		attrs: ir.Declare[RescaleAttrs](), check: func(n *ir.Node) { rescaling(n) },
 		cBy: func(n *ir.Node) ir.CForm {
 			a := ir.AttrsOf[RescaleAttrs](n)
 			return ir.CForm{I64: fmt.Sprintf(c, a.Mult, a.Shift)}
@@ -188,9 +182,7 @@ var RescaleBy = fixedBinary("RescaleBy", "int32 by a computed multiplier and shi
 	},
 	func(n *ir.Node) (func(a, b int64) int64, error) {
 		shift := int32(ir.AttrsOf[RescaleByAttrs](n).Shift)
-		if shift < -30 || shift > 20 {
-			return nil, ir.Errf(n, "attribute", "shift %d, want -30 to 20", shift)
-		}
+		refuse(n, shift < -30 || shift > 20, "attribute", "shift %d, want -30 to 20", shift)
 		return func(a, b int64) int64 {
 			return int64(fixp.Requantize(int32(a), int32(b), int32(b>>32)+shift))
 		}, nil
@@ -206,9 +198,8 @@ var RescaleWide = fixedBinary("RescaleWide", "int64 by a multiplier in Q15 and a
 	func(n *ir.Node) (func(a, b int64) int64, error) {
 		if d := n.ConstIn(1); d != nil {
 			for i := range d.Len() {
-				if s := d.Int(i) >> 32; s < -40 || s > 14 {
-					return nil, ir.Errf(n, "scale", "shift %d, want -40 to 14", s)
-				}
+				s := d.Int(i) >> 32
+				refuse(n, s < -40 || s > 14, "scale", "shift %d, want -40 to 14", s)
 			}
 		}
 		return func(a, b int64) int64 {
@@ -233,6 +224,6 @@ var Quotient = fixedBinary("Quotient", "quotient of int32 by a multiplier in Q31
 		return ir.CForm{I64: fmt.Sprintf("nncc_quotient_i64(a, b, %d, %d)", a.Mult, a.Shift)}
 	},
 	func(n *ir.Node) (func(a, b int64) int64, error) {
-		mult, shift, err := rescaling(n)
-		return func(a, b int64) int64 { return int64(fixp.Quotient(int32(a), int32(b), int32(mult), shift)) }, err
+		mult, shift := rescaling(n)
+		return func(a, b int64) int64 { return int64(fixp.Quotient(int32(a), int32(b), int32(mult), shift)) }, nil
 	})

@@ -18,7 +18,7 @@ var Gather = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
-		fail.Check(indexInput(n, 1))
+		indexInput(n, 1)
 		shape := append([]int(nil), x.Shape[:axis]...)
 		shape = append(shape, n.In[1].Type.Shape...)
 		return one(ir.T(x.DType, append(shape, x.Shape[axis+1:]...)...))
@@ -75,7 +75,7 @@ var GatherND = def(ir.OpDef{
 	Limits: func(n *ir.Node) []ir.Limit { return tuples(n, ir.AttrsOf[GatherNDAttrs](n).BatchDims) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
-		fail.Check(indexInput(n, 1))
+		indexInput(n, 1)
 		b := ir.AttrsOf[GatherNDAttrs](n).BatchDims
 		refuse(n, len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]),
 			"shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx, b)
@@ -102,12 +102,10 @@ var GatherND = def(ir.OpDef{
 })
 
 // indexInput checks that input i has an integer type.
-func indexInput(n *ir.Node, i int) error {
+func indexInput(n *ir.Node, i int) {
 	t := n.In[i].Type
-	if t.Quant != nil || t.DType != tensor.I32 && t.DType != tensor.I64 {
-		return ir.Errf(n, "dtype", "the indices %s are of type %s, want int32 or int64", n.In[i], t.DType)
-	}
-	return nil
+	refuse(n, t.Quant != nil || t.DType != tensor.I32 && t.DType != tensor.I64, "dtype",
+		"the indices %s are of type %s, want int32 or int64", n.In[i], t.DType)
 }
 
 // tuples are the limits of input 1 as coordinates, in its last dimension, of input 0 behind batch
@@ -120,10 +118,7 @@ func tuples(n *ir.Node, batch int) []ir.Limit {
 // alongAxis are the limits of input 1 as indices along the attribute axis.
 func alongAxis(n *ir.Node) []ir.Limit {
 	x := n.In[0].Type.Shape
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
-	if err != nil {
-		return nil
-	}
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	return []ir.Limit{ir.Indices(1, x[axis])}
 }
 
@@ -140,7 +135,7 @@ func wrapIndices(d *tensor.Dense, dim int) []int {
 
 // elementIndices checks the shape of a GatherElements or ScatterElements index.
 func elementIndices(n *ir.Node, x, idx []int, axis int) {
-	fail.Check(indexInput(n, 1))
+	indexInput(n, 1)
 	ok := len(x) == len(idx)
 	for d := range idx {
 		ok = ok && (d == axis || idx[d] <= x[d])
@@ -210,7 +205,7 @@ var ScatterND = def(ir.OpDef{
 	}](), MinIn: 3, Limits: func(n *ir.Node) []ir.Limit { return tuples(n, 0) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
-		fail.Check(indexInput(n, 1))
+		indexInput(n, 1)
 		refuse(n, len(x) < 1 || len(i) < 1 || i[len(i)-1] > len(x), "shape-mismatch", "data %v with coordinates %v",
 			x, i)
 		want := append(append([]int(nil), i[:len(i)-1]...), x[i[len(i)-1]:]...)
@@ -241,7 +236,7 @@ func scatterType(n *ir.Node) ([]ir.Type, error) {
 	switch r := ir.AttrsOf[ReductionAttr](n).Reduction; r {
 	case "none":
 	case "add", "mul", "max", "min":
-		fail.Check(wantType(n, 0, numTypes))
+		wantType(n, 0, numTypes)
 	default:
 		return nil, ir.Errf(n, "reduction", "reduction is %q, want none, add, mul, max or min", r)
 	}

@@ -42,13 +42,9 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 		if v == nil {
 			return nil
 		}
-		if len(v) != k {
-			return ir.Errf(n, name, "attribute %s is %v, want %d values, one for each spatial dimension", name, v, k)
-		}
+		refuse(n, len(v) != k, name, "attribute %s is %v, want %d values, one for each spatial dimension", name, v, k)
 		for _, x := range v {
-			if x < 1 || x > maxExtent {
-				return ir.Errf(n, name, "attribute %s is %v, want values from 1 to %d", name, v, maxExtent)
-			}
+			refuse(n, x < 1 || x > maxExtent, name, "attribute %s is %v, want values from 1 to %d", name, v, maxExtent)
 		}
 		copy(into, v)
 		return nil
@@ -83,29 +79,26 @@ func (w *window) reach(i int) int { return (w.kernel[i]-1)*w.dilations[i] + 1 }
 
 // slide resolves auto_pad for the spatial input in and gives the spatial
 // output of a sliding window.
-func (w *window) slide(n *ir.Node, in []int, ceil bool) ([]int, error) {
+func (w *window) slide(n *ir.Node, in []int, ceil bool) []int {
 	out := make([]int, len(in))
 	for i, size := range in {
 		r, s := w.reach(i), w.strides[i]
-		if size < 1 {
-			return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", in)
-		}
+		refuse(n, size < 1, "shape", "the input has spatial shape %v, want at least 1 in each dimension", in)
 		if w.autoPad == "SAME_UPPER" || w.autoPad == "SAME_LOWER" {
 			out[i] = (size + s - 1) / s
 			w.padBegin[i], w.padEnd[i] = halves(max((out[i]-1)*s+r-size, 0), w.autoPad == "SAME_UPPER")
 			continue
 		}
 		padded := size + w.padBegin[i] + w.padEnd[i]
-		if r > padded {
-			return nil, ir.Errf(n, "kernel-shape", "the kernel %v with dilations %v spans %d in spatial dimension "+
-				"%d, more than the padded input shape has: %d", w.kernel, w.dilations, r, i, padded)
-		}
+		refuse(n, r > padded, "kernel-shape",
+			"the kernel %v with dilations %v spans %d in spatial dimension %d, more than the padded input shape has: "+
+				"%d", w.kernel, w.dilations, r, i, padded)
 		out[i] = (padded-r)/s + 1
 		if ceil && (padded-r)%s != 0 && out[i]*s < size+w.padBegin[i] {
 			out[i]++ // a last window that hangs over the end, unless it would start in the end padding
 		}
 	}
-	return out, nil
+	return out
 }
 
 // halves splits padding; the odd one goes to the end when upper.
@@ -116,13 +109,7 @@ func halves(total int, upper bool) (begin, end int) {
 	return total - total/2, total / 2
 }
 
-func ones(n int) []int {
-	o := make([]int, n)
-	for i := range o {
-		o[i] = 1
-	}
-	return o
-}
+func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 
 // ConvGeom is the geometry of Conv and ConvTranspose with auto_pad resolved.
 // The slices hold the spatial dimensions, outermost first (H then W in 2-D).
@@ -144,17 +131,7 @@ func (g *ConvGeom) Taps() int { return product(g.Kernel) }
 // Turned is the int8 weights [I][O/groups][taps] of a ConvTranspose as those of a convolution, [O][taps in opposite
 // order][I/groups].
 func (g *ConvGeom) Turned(w *tensor.Dense) []int8 {
-	src := tensor.As[int8](w)
-	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := make([]int8, 0, len(src))
-	for o := range g.COut {
-		for t := taps - 1; t >= 0; t-- {
-			for i := range ci {
-				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
-			}
-		}
-	}
-	return out
+	return swapInner(g.COut, g.CIn/g.Group, g.Taps(), tensor.As[int8](TurnedWeights(g, w)))
 }
 
 // IsDepthwise reports a convolution that CMSIS-NN computes with its depthwise
@@ -194,45 +171,38 @@ func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	refuse(n, g.CIn < 1 || g.CIn%g.Group != 0, "group", "group %d does not divide the %d input channels", g.Group,
 		g.CIn)
 	if g.Transposed {
-		err := g.transposed(n, win, w)
+		g.transposed(n, win, w)
 		win.closeSingles(kernel)
-		return g, err
+		return g, nil
 	}
 	g.COut = w[0]
 	refuse(n, g.COut < 1 || g.COut%g.Group != 0, "group", "group %d does not divide the %d output channels", g.Group,
 		g.COut)
 	refuse(n, w[1] != g.CIn/g.Group, "weight-shape",
-		"the weights have shape %v: %d channels, want %d (the input's %d "+"channels in %d groups)", w, w[1],
+		"the weights have shape %v: %d channels, want %d (the input's %d channels in %d groups)", w, w[1],
 		g.CIn/g.Group, g.CIn, g.Group)
-	g.Out = fail.Must(win.slide(n, g.In, false))
+	g.Out = win.slide(n, g.In, false)
 	win.closeSingles(kernel)
-	return g, checkBias(n, 2, g.COut)
+	checkBias(n, 2, g.COut)
+	return g, nil
 }
 
 // transposed completes the geometry of a ConvTranspose. Weights are
 // [CIn, COut/group, kernel...]. Sizes follow the ONNX specification: with
 // output_shape (or auto_pad SAME) the pads follow from the output's size.
-func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
+func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) {
 	k := len(g.Kernel)
-	if w[0] != g.CIn {
-		return ir.Errf(n, "weight-shape", "the weights have shape %v: %d input channels, the input has %d", w, w[0],
-			g.CIn)
-	}
-	if w[1] < 1 {
-		return ir.Errf(n, "weight-shape", "the weights have shape %v: no output channels", w)
-	}
+	refuse(n, w[0] != g.CIn, "weight-shape", "the weights have shape %v: %d input channels, the input has %d", w, w[0],
+		g.CIn)
+	refuse(n, w[1] < 1, "weight-shape", "the weights have shape %v: no output channels", w)
 	g.COut = w[1] * g.Group
 	g.OutputPadding = make([]int, k)
 	if op := ir.AttrsOf[ConvTransposeAttrs](n).OutputPadding; op != nil {
-		if len(op) != k {
-			return ir.Errf(n, "output-padding", "attribute output_padding is %v, want %d values", op, k)
-		}
+		refuse(n, len(op) != k, "output-padding", "attribute output_padding is %v, want %d values", op, k)
 		for i, p := range op {
-			if p < 0 || p >= max(g.Strides[i], g.Dilations[i]) {
-				return ir.Errf(n, "output-padding",
-					"attribute output_padding is %v, want values from 0 to below the stride or dilation (%v, %v)", op,
-					g.Strides, g.Dilations)
-			}
+			refuse(n, p < 0 || p >= max(g.Strides[i], g.Dilations[i]), "output-padding",
+				"attribute output_padding is %v, want values from 0 to below the stride or dilation (%v, %v)", op,
+				g.Strides, g.Dilations)
 		}
 		copy(g.OutputPadding, op)
 	}
@@ -240,14 +210,12 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 	if len(shape) == k+2 { // some exporters write N and C too
 		shape = shape[2:]
 	}
-	if shape != nil && len(shape) != k {
-		return ir.Errf(n, "output-shape", "attribute output_shape is %v, want %d spatial sizes", shape, k)
-	}
+	refuse(n, shape != nil && len(shape) != k, "output-shape", "attribute output_shape is %v, want %d spatial sizes",
+		shape, k)
 	g.Out = make([]int, k)
 	for i, in := range g.In {
-		if in < 1 || in > maxExtent {
-			return ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
-		}
+		refuse(n, in < 1 || in > maxExtent, "shape",
+			"the input has spatial shape %v, want at least 1 in each dimension", g.In)
 		full := g.Strides[i]*(in-1) + g.OutputPadding[i] + win.reach(i)
 		switch {
 		case shape != nil:
@@ -256,31 +224,26 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 			g.Out[i] = in * g.Strides[i]
 		default:
 			g.Out[i] = full - g.PadBegin[i] - g.PadEnd[i]
-			if g.Out[i] < 1 {
-				return ir.Errf(n, "pads", "the pads %v and %v leave no output in spatial dimension %d, where the "+
-					"full result has %d", g.PadBegin, g.PadEnd, i, full)
-			}
+			refuse(n, g.Out[i] < 1, "pads",
+				"the pads %v and %v leave no output in spatial dimension %d, where the full result has %d", g.PadBegin,
+				g.PadEnd, i, full)
 			continue
 		}
-		if g.Out[i] < 1 {
-			return ir.Errf(n, "output-shape", "the output's spatial shape is %v, want at least 1 in each dimension",
-				g.Out)
-		}
+		refuse(n, g.Out[i] < 1, "output-shape", "the output's spatial shape is %v, want at least 1 in each dimension",
+			g.Out)
 		g.PadBegin[i], g.PadEnd[i] = halves(max(full-g.Out[i], 0), win.autoPad == "SAME_UPPER")
 	}
-	return checkBias(n, 2, g.COut)
+	checkBias(n, 2, g.COut)
 }
 
-func checkBias(n *ir.Node, i, channels int) error {
+func checkBias(n *ir.Node, i, channels int) {
 	b := n.Input(i)
 	if b == nil {
-		return nil
+		return
 	}
-	if s := b.Type.Shape; len(s) != 1 || s[0] != channels {
-		return ir.Errf(n, "bias-shape", "the bias %s has shape %v, want [%d]: one value for each output channel", b, s,
-			channels)
-	}
-	return nil
+	s := b.Type.Shape
+	refuse(n, len(s) != 1 || s[0] != channels, "bias-shape",
+		"the bias %s has shape %v, want [%d]: one value for each output channel", b, s, channels)
 }
 
 // PoolGeom is the geometry of a pooling operator with auto_pad, ceil_mode and
@@ -339,7 +302,7 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	refuse(n, len(kernel) != k, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v",
 		kernel, k, x)
 	win := fail.Must(readWindow(n, kernel, true))
-	g.Out = fail.Must(win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0))
+	g.Out = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0)
 	for i, windows := range g.Out {
 		if windows == 1 { // the way to the next one says nothing: the same pool has one form
 			win.strides[i] = 1
@@ -349,20 +312,17 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin,
 		win.padEnd
 	// before anything is done for every window or tap of a hostile model
-	for i, size := range [][]int{kernel, g.Out} {
-		if _, err := tensor.Elems(size); err != nil {
-			return nil, ir.Errf(n, "shape", "%s: %v", []string{"the kernel", "the output"}[i], err)
-		}
-	}
+	wantElems(n, "the kernel: ", kernel)
+	wantElems(n, "the output: ", g.Out)
 	g.CountPad = n.Op.Name == "AveragePool" && ir.AttrsOf[AveragePoolAttrs](n).CountIncludePad != 0
 	if g.CountPad || n.Op.Name == "LpPool" {
 		return g, nil
 	}
 	for i := range g.In {
-		if o, ok := emptyWindow(g, i); ok {
-			return nil, ir.Errf(n, "pads", "window %d of spatial dimension %d lies wholly in the padding (pads %v "+
-				"and %v, kernel %v)", o, i, g.PadBegin, g.PadEnd, g.Kernel)
-		}
+		o, ok := emptyWindow(g, i)
+		refuse(n, ok, "pads",
+			"window %d of spatial dimension %d lies wholly in the padding (pads %v and %v, kernel %v)", o, i,
+			g.PadBegin, g.PadEnd, g.Kernel)
 	}
 	return g, nil
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -30,14 +29,12 @@ var GridSample = def(ir.OpDef{
 		r := len(x.Shape) - 2
 		refuse(n, r < 1 || len(g.Shape) != r+2 || g.Shape[r+1] != r || g.Shape[0] != x.Shape[0], "shape-mismatch",
 			"the input %v with positions %v, want [N, C, spatial...] and [N, out..., %d]", x.Shape, g.Shape, r)
-		fail.Check(wantType(n, 0, numTypes))
-		fail.Check(wantType(n, 1, floatTypes))
-		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic") {
-			return nil, ir.Errf(n, "mode", "mode is %q, want linear, nearest or cubic", m)
-		}
-		if m := ir.AttrsOf[GridSampleAttrs](n).PaddingMode; !oneOf(m, "zeros", "border", "reflection") {
-			return nil, ir.Errf(n, "mode", "padding_mode is %q, want zeros, border or reflection", m)
-		}
+		wantType(n, 0, numTypes)
+		wantType(n, 1, floatTypes)
+		m := ir.AttrsOf[ModeAttr](n).Mode
+		refuse(n, !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic"), "mode",
+			"mode is %q, want linear, nearest or cubic", m)
+		wantWord(n, "padding_mode", ir.AttrsOf[GridSampleAttrs](n).PaddingMode, "zeros", "border", "reflection")
 		return one(ir.T(x.DType, append([]int{x.Shape[0], x.Shape[1]}, g.Shape[1:r+1]...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -76,10 +77,9 @@ func AxisOf(n *ir.Node, rank int) int {
 }
 
 // Axis normalises a possibly negative axis of a value of the given rank.
-func Axis(n *ir.Node, axis, rank int) (int, error) {
-	if axis < -rank || axis >= rank {
-		return 0, ir.Errf(n, "axis", "axis %d is out of range for rank %d", axis, rank)
-	}
+func Axis(n *ir.Node, axis, rank int) (_ int, err error) {
+	defer fail.Catch(&err)
+	refuse(n, axis < -rank || axis >= rank, "axis", "axis %d is out of range for rank %d", axis, rank)
 	if axis < 0 {
 		axis += rank
 	}
@@ -143,15 +143,35 @@ func refuse(n *ir.Node, bad bool, code, format string, args ...any) {
 	}
 }
 
+// wantWord refuses the value of an attribute that is none of the words.
+func wantWord(n *ir.Node, name, value string, words ...string) {
+	last := len(words) - 1
+	refuse(n, !oneOf(value, words...), "mode", "%s is %q, want %s or %s", name, value,
+		strings.Join(words[:last], ", "), words[last])
+}
+
+// wantElems refuses a shape with too many elements; what goes before the words.
+func wantElems(n *ir.Node, what string, shape []int) {
+	_, err := tensor.Elems(shape)
+	refuse(n, err != nil, "shape", "%s%v", what, err)
+}
+
+// wantVectors checks that the inputs behind the first are vectors of that size, which "of" names.
+func wantVectors(n *ir.Node, size int, of string, names ...string) {
+	for i, what := range names {
+		v := n.In[i+1]
+		refuse(n, !sameShape(v.Type.Shape, []int{size}), "shape", "%s (input %d, %s) has shape %v, want [%d], %s of %v",
+			what, i+1, v, v.Type.Shape, size, of, n.In[0].Type.Shape)
+	}
+}
+
 func one(t ir.Type) ([]ir.Type, error) { return []ir.Type{t}, nil }
 
 func outs(d ...*tensor.Dense) ([]*tensor.Dense, error) { return d, nil }
 
-func wantRank(n *ir.Node, i, rank int) error {
-	if r := n.In[i].Type.Rank(); r != rank {
-		return ir.Errf(n, "rank", "input %d (%s) has shape %v, want rank %d", i, n.In[i], n.In[i].Type.Shape, rank)
-	}
-	return nil
+func wantRank(n *ir.Node, i, rank int) {
+	r := n.In[i].Type.Rank()
+	refuse(n, r != rank, "rank", "input %d (%s) has shape %v, want rank %d", i, n.In[i], n.In[i].Type.Shape, rank)
 }
 
 func sameShape(a, b []int) bool { return slices.Equal(a, b) }
@@ -175,12 +195,10 @@ var (
 
 // wantType checks the element type of input i; integers that stand for reals
 // count as a real type.
-func wantType(n *ir.Node, i int, s typeSet) error {
+func wantType(n *ir.Node, i int, s typeSet) {
 	t := n.In[i].Type
-	if t.Quant != nil || s.has(t.DType) {
-		return nil
-	}
-	return ir.Errf(n, "dtype", "input %d (%s) is of type %s, want %s", i, n.In[i], t.DType, s.want)
+	refuse(n, t.Quant == nil && !s.has(t.DType), "dtype", "input %d (%s) is of type %s, want %s", i, n.In[i], t.DType,
+		s.want)
 }
 
 // quantIn reports whether any input is quantised: then inputs may differ in
@@ -190,9 +208,9 @@ func quantIn(n *ir.Node) bool {
 }
 
 // wantSameTypes checks that all given inputs that are present have one type.
-func wantSameTypes(n *ir.Node, idx ...int) error {
+func wantSameTypes(n *ir.Node, idx ...int) {
 	if quantIn(n) {
-		return nil
+		return
 	}
 	first := -1
 	for _, i := range idx {
@@ -201,12 +219,11 @@ func wantSameTypes(n *ir.Node, idx ...int) error {
 		}
 		if first < 0 {
 			first = i
-		} else if a, b := n.In[first].Type.DType, n.In[i].Type.DType; a != b {
-			return ir.Errf(n, "dtype", "input %d (%s) is of type %s, input %d (%s) of type %s; want the same type",
-				first, n.In[first], a, i, n.In[i], b)
 		}
+		a, b := n.In[first].Type.DType, n.In[i].Type.DType
+		refuse(n, a != b, "dtype", "input %d (%s) is of type %s, input %d (%s) of type %s; want the same type", first,
+			n.In[first], a, i, n.In[i], b)
 	}
-	return nil
 }
 
 // like is the type of input 0 without memory order and quantisation: the
@@ -290,6 +307,7 @@ func def(d ir.OpDef) *ir.OpDef {
 		d.MaxOut = d.MinOut
 	}
 	d.Infer, d.Eval, d.EvalQ = infers(d.Infer), evaluates(d.Eval), evaluates(d.EvalQ)
+	d.MACs, d.Work, d.QError, d.Limits = orNone(d.MACs), orNone(d.Work), orNone(d.QError), orNone(d.Limits)
 	p := &d
 	set[k] = p
 	return p
@@ -313,6 +331,17 @@ func evaluates(f evalFunc) evalFunc {
 	return func(n *ir.Node, in []*tensor.Dense) (_ []*tensor.Dense, err error) {
 		defer fail.Catch(&err)
 		return f(n, in)
+	}
+}
+
+// orNone is f, and zero for a node that it ends for.
+func orNone[T any](f func(*ir.Node) T) func(*ir.Node) T {
+	if f == nil {
+		return nil
+	}
+	return func(n *ir.Node) (v T) {
+		defer fail.Catch(new(error))
+		return f(n)
 	}
 }
 

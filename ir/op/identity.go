@@ -39,7 +39,7 @@ var Within = def(ir.OpDef{
 		return []ir.Limit{{Input: 0, What: "number", Least: []int{a.Least}, Most: []int{a.Most}}}
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(indexInput(n, 0))
+		indexInput(n, 0)
 		return inferLike(n)
 	},
 	Eval: evalIdentity,
@@ -47,7 +47,8 @@ var Within = def(ir.OpDef{
 
 // OwnOutputs gives every output of a graph a value of its own that a node
 // computes: a constant, an input or one value under two names is copied.
-func OwnOutputs(g *ir.Graph) error {
+func OwnOutputs(g *ir.Graph) (err error) {
+	defer fail.Catch(&err)
 	seen := map[*ir.Value]bool{}
 	for i, v := range g.Out {
 		root := v.Storage()
@@ -55,10 +56,7 @@ func OwnOutputs(g *ir.Graph) error {
 			seen[root] = true
 			continue
 		}
-		n, err := g.InsertBefore(nil, Identity, g.OutNames[i]+".copy", nil, 1, v)
-		if err != nil {
-			return err
-		}
+		n := fail.Must(g.InsertBefore(nil, Identity, g.OutNames[i]+".copy", nil, 1, v))
 		n.Out[0].Type = v.Type
 		g.SetOutput(i, n.Out[0])
 	}
@@ -284,10 +282,10 @@ var BitCast = def(ir.OpDef{
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true, Boundary: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
-		if t := n.In[0].Type.DType; t.Bits() != d.Bits() {
-			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s with %d bits, attribute to names %s with "+
-				"%d; want the same size", n.In[0], t, t.Bits(), d, d.Bits())
-		}
+		t := n.In[0].Type.DType
+		refuse(n, t.Bits() != d.Bits(), "dtype",
+			"input 0 (%s) is of type %s with %d bits, attribute to names %s with %d; want the same size", n.In[0], t,
+			t.Bits(), d, d.Bits())
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -25,8 +25,8 @@ var ConvInteger = def(ir.OpDef{
 	MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(integerConv(n))
-		fail.Check(zeroPoints(n, 0, 2, 1))
-		fail.Check(zeroPoints(n, 1, 3, g.COut))
+		zeroPoints(n, 0, 2, 1)
+		zeroPoints(n, 1, 3, g.COut)
 		return one(ir.T(sumType(n), append([]int{g.N, g.COut}, g.Out...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -38,10 +38,7 @@ var ConvInteger = def(ir.OpDef{
 	},
 	Pattern: ir.OutFusable, Quant: ir.QNone,
 	MACs: func(n *ir.Node) int64 {
-		g, err := integerConv(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(integerConv(n))
 		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps())
 	},
 })
@@ -62,8 +59,8 @@ var MatMulInteger = def(ir.OpDef{
 	Name: "MatMulInteger", Doc: "matrix product of integers with integer results", MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(MatMulGeometry(n))
-		fail.Check(zeroPoints(n, 0, 2, g.M))
-		fail.Check(zeroPoints(n, 1, 3, g.N))
+		zeroPoints(n, 0, 2, g.M)
+		zeroPoints(n, 1, 3, g.N)
 		return one(ir.T(sumType(n), g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -104,20 +101,18 @@ func integerConv(n *ir.Node) (*ConvGeom, error) {
 
 // zeroPoints checks 8-bit data in input i, int16 too in input 0, and their zero
 // points in input z: one, or count of them.
-func zeroPoints(n *ir.Node, i, z, count int) error {
+func zeroPoints(n *ir.Node, i, z, count int) {
 	dt := n.In[i].Type.DType
-	if dt != tensor.I8 && dt != tensor.U8 && (dt != tensor.I16 || i > 0) {
-		return ir.Errf(n, "dtype", "input %d (%s) is of type %s, want int8 or uint8", i, n.In[i], dt)
-	}
+	refuse(n, dt != tensor.I8 && dt != tensor.U8 && (dt != tensor.I16 || i > 0), "dtype",
+		"input %d (%s) is of type %s, want int8 or uint8", i, n.In[i], dt)
 	v := n.Input(z)
 	if v == nil {
-		return nil
+		return
 	}
 	refuse(n, v.Type.DType != dt, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType, dt)
-	if k := v.Type.Elems(); k != 1 && k != count {
-		return ir.Errf(n, "shape", "the zero point %s has shape %v, want one element or %d", v, v.Type.Shape, count)
-	}
-	return nil
+	k := v.Type.Elems()
+	refuse(n, k != 1 && k != count, "shape", "the zero point %s has shape %v, want one element or %d", v, v.Type.Shape,
+		count)
 }
 
 // centred is d minus its zero points, which change every run elements and

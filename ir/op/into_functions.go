@@ -190,10 +190,7 @@ func intoSoftmax(n *ir.Node) intoFunc {
 // intoLayerNorm is one with constant scale and bias for each element of a row.
 func intoLayerNorm(n *ir.Node) intoFunc {
 	shape := n.In[0].Type.Shape
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return nil
-	}
+	axis := AxisOf(n, len(shape))
 	for _, v := range n.In[1:] {
 		if v != nil && (v.Type.DType != tensor.F32 || !sameShape(v.Type.Shape, shape[axis:])) {
 			return nil

@@ -24,9 +24,8 @@ var Lookup = def(ir.OpDef{
 		x, t := n.In[0].Type, n.In[1]
 		refuse(n, x.DType.Size() != 1 || x.DType.Bits() != 8, "dtype", "the input %s is %s, want 8 bits an element",
 			n.In[0], x.DType)
-		if t.Const == nil || t.Type.Elems() != 256 || t.Type.DType.Size() != 1 {
-			return nil, ir.Errf(n, "table", "the table %s is %s, want 256 constants of one byte", t, t.Type)
-		}
+		refuse(n, t.Const == nil || t.Type.Elems() != 256 || t.Type.DType.Size() != 1, "table",
+			"the table %s is %s, want 256 constants of one byte", t, t.Type)
 		return []ir.Type{ir.T(t.Type.DType, x.Shape...)}, nil
 	},
 	Eval: evalLookup, EvalQ: evalLookup,
@@ -52,9 +51,8 @@ var InterpolatedLUT = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, p := n.In[0].Type, n.In[1]
 		refuse(n, x.DType != tensor.I16, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
-		if p.Const == nil || p.Type.Elems() != fixp.LUT16Len || p.Type.DType != tensor.I16 {
-			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type, fixp.LUT16Len)
-		}
+		refuse(n, p.Const == nil || p.Type.Elems() != fixp.LUT16Len || p.Type.DType != tensor.I16, "points",
+			"the points %s are %s, want %d int16 constants", p, p.Type, fixp.LUT16Len)
 		return []ir.Type{ir.T(tensor.I16, x.Shape...)}, nil
 	},
 	Eval: evalPoints, EvalQ: evalPoints,
@@ -95,32 +93,26 @@ var SVDF = def(ir.OpDef{
 	},
 	Eval: evalSVDF, EvalQ: evalSVDFInt,
 	MACs: func(n *ir.Node) int64 {
-		g, err := svdfGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(svdfGeometry(n))
 		return work(g.Batch, g.Units*g.Rank, g.Inputs+g.Memory)
 	},
 })
 
 // svdfGeometry is the sizes of a layer.
-func svdfGeometry(n *ir.Node) (*qref.SVDFParams, error) {
+func svdfGeometry(n *ir.Node) (_ *qref.SVDFParams, err error) {
+	defer fail.Catch(&err)
 	for i, r := range []int{2, 2, 2, 1, 3} {
-		if err := wantRank(n, i, r); err != nil {
-			return nil, err
-		}
+		wantRank(n, i, r)
 	}
 	x, f, t := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 	g := &qref.SVDFParams{Batch: x[0], Inputs: x[1], Rank: ir.AttrsOf[SVDFAttrs](n).Rank, Memory: t[1]}
-	if g.Rank < 1 || f[0]%g.Rank != 0 || min(g.Batch, g.Inputs, f[0], g.Memory) < 1 {
-		return nil, ir.Errf(n, "shape", "%d filters of rank %d for an input %v, want a multiple, and nothing empty",
-			f[0], g.Rank, x)
-	}
+	refuse(n, g.Rank < 1 || f[0]%g.Rank != 0 || min(g.Batch, g.Inputs, f[0], g.Memory) < 1, "shape",
+		"%d filters of rank %d for an input %v, want a multiple, and nothing empty", f[0], g.Rank, x)
 	g.Units = f[0] / g.Rank
 	for i, want := range [][]int{x, {f[0], x[1]}, {f[0], t[1]}, {g.Units}, {x[0], f[0], t[1]}} {
-		if have := n.In[i].Type.Shape; !sameShape(have, want) {
-			return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i, n.In[i], have, want)
-		}
+		have := n.In[i].Type.Shape
+		refuse(n, !sameShape(have, want), "shape-mismatch", "input %d (%s) has shape %v, want %v", i, n.In[i], have,
+			want)
 	}
 	return g, nil
 }

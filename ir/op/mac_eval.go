@@ -206,10 +206,8 @@ func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return evalActQ(n, in)
 	}
 	out := fail.Must(evalMaxPool(n, in))
-	y, shift := out[0], int64(bias8(n.Out[0].Type))
-	for i, k := 0, y.Len(); i < k; i++ {
-		y.SetInt(i, min(max(y.Int(i), int64(lo)+shift), int64(hi)+shift))
-	}
+	shift := int64(bias8(n.Out[0].Type))
+	clampInts(out[0], int64(lo)+shift, int64(hi)+shift)
 	return out, nil
 }
 

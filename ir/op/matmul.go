@@ -15,8 +15,8 @@ var MatMul = def(ir.OpDef{
 	Name: "MatMul", Doc: "matrix product with broadcast batch dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
-		fail.Check(wantSameTypes(n, 0, 1))
+		wantType(n, 0, numTypes)
+		wantSameTypes(n, 0, 1)
 		g := fail.Must(MatMulGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
@@ -53,11 +53,10 @@ type MatGeom struct {
 const maxProducts = 1 << 20
 
 // MatMulGeometry checks a MatMul (or MatMulInteger) node.
-func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
+func MatMulGeometry(n *ir.Node) (_ *MatGeom, err error) {
+	defer fail.Catch(&err)
 	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-	if len(a) == 0 || len(b) == 0 {
-		return nil, ir.Errf(n, "rank", "inputs of shapes %v and %v, want rank 1 or more", a, b)
-	}
+	refuse(n, len(a) == 0 || len(b) == 0, "rank", "inputs of shapes %v and %v, want rank 1 or more", a, b)
 	row, col := len(a) == 1, len(b) == 1
 	if row {
 		a = []int{1, a[0]}
@@ -66,14 +65,10 @@ func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 		b = []int{b[0], 1}
 	}
 	ra, rb := len(a), len(b)
-	if a[ra-1] != b[rb-2] {
-		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v and %v: the inner dimensions are %d and %d, "+
-			"want the same", n.In[0].Type.Shape, n.In[1].Type.Shape, a[ra-1], b[rb-2])
-	}
-	batch, err := Broadcast(n, a[:ra-2], b[:rb-2])
-	if err != nil {
-		return nil, err
-	}
+	refuse(n, a[ra-1] != b[rb-2], "shape-mismatch",
+		"inputs of shapes %v and %v: the inner dimensions are %d and %d, want the same", n.In[0].Type.Shape,
+		n.In[1].Type.Shape, a[ra-1], b[rb-2])
+	batch := fail.Must(Broadcast(n, a[:ra-2], b[:rb-2]))
 	g := &MatGeom{Batch: batch, M: a[ra-2], K: a[ra-1], N: b[rb-1]}
 	count, err := tensor.Elems(batch)
 	if err != nil || count > maxProducts {
@@ -107,10 +102,7 @@ func (g *MatGeom) Flat() bool {
 }
 
 func matmulMACs(n *ir.Node) int64 {
-	g, err := MatMulGeometry(n)
-	if err != nil {
-		return 0
-	}
+	g := fail.Must(MatMulGeometry(n))
 	return int64(len(g.A)) * int64(g.M) * int64(g.K) * int64(g.N)
 }
 
@@ -174,8 +166,8 @@ var Gemm = def(ir.OpDef{
 	Attrs: ir.Declare[GemmAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
-		fail.Check(wantSameTypes(n, 0, 1, 2))
+		wantType(n, 0, numTypes)
+		wantSameTypes(n, 0, 1, 2)
 		g := fail.Must(GemmGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.M, g.N))
 	},
@@ -200,10 +192,7 @@ var Gemm = def(ir.OpDef{
 		return parts
 	},
 	MACs: func(n *ir.Node) int64 {
-		g, err := GemmGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(GemmGeometry(n))
 		return int64(g.M) * int64(g.K) * int64(g.N)
 	},
 })
@@ -212,12 +201,11 @@ var Gemm = def(ir.OpDef{
 type GemmGeom struct{ M, K, N int }
 
 // GemmGeometry checks a Gemm node.
-func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
+func GemmGeometry(n *ir.Node) (_ *GemmGeom, err error) {
+	defer fail.Catch(&err)
 	attrs := ir.AttrsOf[GemmAttrs](n)
 	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-	if len(a) != 2 || len(b) != 2 {
-		return nil, ir.Errf(n, "rank", "inputs of shapes %v and %v, want two matrices", a, b)
-	}
+	refuse(n, len(a) != 2 || len(b) != 2, "rank", "inputs of shapes %v and %v, want two matrices", a, b)
 	g := &GemmGeom{M: a[0], K: a[1], N: b[1]}
 	kb := b[0]
 	if attrs.TransA != 0 {
@@ -226,20 +214,17 @@ func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
 	if attrs.TransB != 0 {
 		kb, g.N = b[1], b[0]
 	}
-	if kb != g.K {
-		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner "+
-			"dimensions are %d and %d, want the same", a, attrs.TransA, b, attrs.TransB, g.K, kb)
-	}
+	refuse(n, kb != g.K, "shape-mismatch",
+		"inputs of shapes %v (transA %d) and %v (transB %d): the inner dimensions are %d and %d, want the same", a,
+		attrs.TransA, b, attrs.TransB, g.K, kb)
 	if c := n.Input(2); c != nil {
 		s := c.Type.Shape
 		ok := len(s) <= 2
 		for i, d := range s {
 			ok = ok && (d == 1 || d == []int{g.M, g.N}[2-len(s)+i])
 		}
-		if !ok {
-			return nil, ir.Errf(n, "bias-shape", "the bias %s (input C) has shape %v, which does not broadcast to "+
-				"the result's [%d %d]", c, s, g.M, g.N)
-		}
+		refuse(n, !ok, "bias-shape",
+			"the bias %s (input C) has shape %v, which does not broadcast to the result's [%d %d]", c, s, g.M, g.N)
 	}
 	return g, nil
 }

@@ -87,7 +87,8 @@ var Transpose = def(ir.OpDef{
 })
 
 // Perm is the permutation of a Transpose node with the default filled in.
-func Perm(n *ir.Node) ([]int, error) {
+func Perm(n *ir.Node) (_ []int, err error) {
+	defer fail.Catch(&err)
 	r := n.In[0].Type.Rank()
 	p := ir.AttrsOf[TransposeAttrs](n).Perm
 	if p == nil {
@@ -97,10 +98,8 @@ func Perm(n *ir.Node) ([]int, error) {
 	}
 	s := slices.Clone(p)
 	slices.Sort(s)
-	if !slices.Equal(s, ir.Identity(r)) {
-		return nil, ir.Errf(n, "perm", "attribute perm is %v, want a permutation of the %d dimensions of %v", p, r,
-			n.In[0].Type.Shape)
-	}
+	refuse(n, !slices.Equal(s, ir.Identity(r)), "perm",
+		"attribute perm is %v, want a permutation of the %d dimensions of %v", p, r, n.In[0].Type.Shape)
 	return slices.Clone(p), nil
 }
 
@@ -109,15 +108,9 @@ func Perm(n *ir.Node) ([]int, error) {
 // the innermost.
 var DepthToSpace = def(ir.OpDef{
 	Name: "DepthToSpace", Doc: "channel blocks become space",
-	Attrs: ir.Declare[struct {
-		Blocksize int    `attr:",required"`
-		Mode      string `default:"DCR"`
-	}](), MinIn: 1,
+	Attrs: ir.Declare[blockAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b := blockInput(n)
-		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
-			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
-		}
 		refuse(n, x[1]%(b*b) != 0, "shape", "the input %v has %d channels, no multiple of blocksize %d squared", x,
 			x[1], b)
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]/(b*b), x[2]*b, x[3]*b))
@@ -141,15 +134,9 @@ var DepthToSpace = def(ir.OpDef{
 // have it, chooses CRD order: the offset innermost.
 var SpaceToDepth = def(ir.OpDef{
 	Name: "SpaceToDepth", Doc: "blocks of space become channels",
-	Attrs: ir.Declare[struct {
-		Blocksize int    `attr:",required"`
-		Mode      string `default:"DCR"`
-	}](), MinIn: 1,
+	Attrs: ir.Declare[blockAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b := blockInput(n)
-		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
-			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
-		}
 		refuse(n, x[2]%b != 0 || x[3]%b != 0, "shape", "the input %v has space %dx%d, no multiple of blocksize %d",
 			x, x[2], x[3], b)
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]*b*b, x[2]/b, x[3]/b))
@@ -167,10 +154,16 @@ var SpaceToDepth = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
+type blockAttrs struct {
+	Blocksize int    `attr:",required"`
+	Mode      string `default:"DCR"`
+}
+
 func blockInput(n *ir.Node) (x []int, b int) {
 	x, b = n.In[0].Type.Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
-	fail.Check(wantRank(n, 0, 4))
+	wantRank(n, 0, 4)
 	refuse(n, b < 1 || b > 1<<14, "blocksize", "blocksize is %d, want at least 1", b)
+	wantWord(n, "mode", ir.AttrsOf[ModeAttr](n).Mode, "DCR", "CRD")
 	return x, b
 }
 
@@ -178,15 +171,14 @@ func blockInput(n *ir.Node) (x []int, b int) {
 // convolution has them, [COut, CIn/group, kernel...]: the kernel is turned round.
 func TurnedWeights(g *ConvGeom, w *tensor.Dense) *tensor.Dense {
 	in, out, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	f := w.Floats()
-	v := make([]float64, 0, len(f))
+	from := make([]int, 0, w.Len())
 	for o := range g.COut {
 		for i := range in {
 			c := o/out*in + i // input channel
 			for t := range taps {
-				v = append(v, f[(c*out+o%out)*taps+taps-1-t])
+				from = append(from, (c*out+o%out)*taps+taps-1-t)
 			}
 		}
 	}
-	return tensor.FromFloats(w.DType, append([]int{g.COut, in}, g.Kernel...), v)
+	return w.Pick(append([]int{g.COut, in}, g.Kernel...), from)
 }

@@ -36,17 +36,13 @@ var BatchNormalization = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		refuse(n, ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0, "training",
 			"training_mode is 1; export the model for inference")
-		fail.Check(wantType(n, 0, floatTypes))
-		c := fail.Must(channels(n))
-		for i, what := range []string{"", "scale", "B", "mean", "var"} {
-			if i == 0 {
-				continue
-			}
-			if s := n.In[i].Type.Shape; len(s) != 1 || s[0] != c {
-				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what,
-					i, n.In[i], s, c, n.In[0].Type.Shape)
-			}
+		wantType(n, 0, floatTypes)
+		c, s := 1, n.In[0].Type.Shape
+		refuse(n, len(s) == 0, "rank", "input 0 (%s) is a scalar, want [N, C, ...]", n.In[0])
+		if len(s) > 1 {
+			c = s[1]
 		}
+		wantVectors(n, c, "the channels", "scale", "B", "mean", "var")
 		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -67,18 +63,6 @@ var BatchNormalization = def(ir.OpDef{
 		return outs(fromFloats(x.DType, x.Shape, y))
 	},
 })
-
-// channels is the size of dimension 1 of input 0.
-func channels(n *ir.Node) (int, error) {
-	s := n.In[0].Type.Shape
-	switch len(s) {
-	case 0:
-		return 0, ir.Errf(n, "rank", "input 0 (%s) is a scalar, want [N, C, ...]", n.In[0])
-	case 1:
-		return 1, nil
-	}
-	return s[1], nil
-}
 
 // meanVar is the mean and the population variance of v.
 func meanVar(v []float64) (mean, variance float64) {
@@ -115,17 +99,15 @@ func scaleBias(shape []int, y []float64, scale, bias *tensor.Dense) {
 	}
 }
 
-// wantBroadcastTo checks that input i broadcasts to the given shape.
-func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
-	v := n.Input(i)
-	if v == nil {
-		return nil
+// wantBroadcastTo checks that the inputs behind the first broadcast to the given shape.
+func wantBroadcastTo(n *ir.Node, shape []int, names ...string) {
+	for i, what := range names {
+		if v := n.Input(i + 1); v != nil {
+			s, err := Broadcast(n, v.Type.Shape, shape)
+			refuse(n, err != nil || !sameShape(s, shape), "shape",
+				"%s (input %d, %s) has shape %v, which does not broadcast to %v", what, i+1, v, v.Type.Shape, shape)
+		}
 	}
-	if s, err := Broadcast(n, v.Type.Shape, shape); err != nil || !sameShape(s, shape) {
-		return ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, which does not broadcast to %v", what, i, v,
-			v.Type.Shape, shape)
-	}
-	return nil
 }
 
 // LayerNormalization normalises over the dimensions from axis on, then
@@ -139,14 +121,10 @@ var LayerNormalization = def(ir.OpDef{
 	}](),
 	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ, Along: aroundNorm,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		x := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank()))
-		for i, what := range []string{1: "Scale", 2: "B"} {
-			if i > 0 {
-				fail.Check(wantBroadcastTo(n, i, what, x.Shape[axis:]))
-			}
-		}
+		wantBroadcastTo(n, x.Shape[axis:], "Scale", "B")
 		stash := fail.Must(attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType))
 		stat := ir.T(stash, reducedShape(x.Shape, ir.Identity(x.Rank())[axis:], true)...)
 		return []ir.Type{like(n), stat, stat}, nil
@@ -178,10 +156,10 @@ var RMSNormalization = def(ir.OpDef{
 	}](),
 	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ, Along: aroundNorm,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		x := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank()))
-		fail.Check(wantBroadcastTo(n, 1, "scale", x.Shape[axis:]))
+		wantBroadcastTo(n, x.Shape[axis:], "scale")
 		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -229,14 +207,10 @@ func groupNorm(x *tensor.Dense, groups int, eps float64, scale, bias *tensor.Den
 
 // inferGroupNorm checks [N, C, ...] with scale and bias of shape [C].
 func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
-	fail.Check(wantType(n, 0, floatTypes))
+	wantType(n, 0, floatTypes)
 	x := n.In[0].Type
 	refuse(n, x.Rank() < 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
-	for i, what := range []string{1: "scale", 2: "bias"} {
-		refuse(n, i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]), "shape",
-			"%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], n.In[i].Type.Shape,
-			x.Shape[1], x.Shape)
-	}
+	wantVectors(n, x.Shape[1], "the channels", "scale", "bias")
 	return one(like(n))
 }
 
@@ -265,13 +239,10 @@ var GroupNormalization = def(ir.OpDef{
 		"bias per channel",
 	Attrs: ir.Declare[GroupNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		t, err := inferGroupNorm(n)
-		if err == nil {
-			if g, c := ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups, n.In[0].Type.Shape[1]; g < 1 || c%g != 0 {
-				return nil, ir.Errf(n, "attr-value", "num_groups is %d, which does not divide the %d channels", g, c)
-			}
-		}
-		return t, err
+		t := fail.Must(inferGroupNorm(n))
+		g, c := ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups, n.In[0].Type.Shape[1]
+		refuse(n, g < 1 || c%g != 0, "attr-value", "num_groups is %d, which does not divide the %d channels", g, c)
+		return t, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return outs(groupNorm(in[0], ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups,
@@ -286,7 +257,7 @@ var MeanVarianceNormalization = def(ir.OpDef{
 	Attrs: ir.Declare[struct{ Axes []int }](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		mvnAxes(n)
 		return one(like(n))
 	},
@@ -339,12 +310,11 @@ var LRN = def(ir.OpDef{
 	Attrs: ir.Declare[LRNAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
+		wantType(n, 0, floatTypes)
 		refuse(n, n.In[0].Type.Rank() < 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0],
 			n.In[0].Type.Shape)
-		if s := ir.AttrsOf[LRNAttrs](n).Size; s < 1 {
-			return nil, ir.Errf(n, "attr-value", "size is %d, want at least 1", s)
-		}
+		s := ir.AttrsOf[LRNAttrs](n).Size
+		refuse(n, s < 1, "attr-value", "size is %d, want at least 1", s)
 		return one(like(n))
 	},
 	MACs: func(n *ir.Node) int64 {

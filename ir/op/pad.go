@@ -26,10 +26,8 @@ var Pad = def(ir.OpDef{
 		x := n.In[0].Type
 		if f := n.Input(2); f != nil {
 			refuse(n, f.Type.Elems() != 1, "shape", "the fill value %s has shape %v, want one element", f, f.Type.Shape)
-			if x.Quant == nil && f.Type.DType != x.DType {
-				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType,
-					x.DType)
-			}
+			refuse(n, x.Quant == nil && f.Type.DType != x.DType, "dtype",
+				"the fill value %s is of type %s, the data of type %s", f, f.Type.DType, x.DType)
 		}
 		return one(ir.T(x.DType, g.Shape...))
 	},
@@ -93,11 +91,11 @@ var CenterCropPad = def(ir.OpDef{
 	Name: "CenterCropPad", Doc: "crops or zero-pads to a size around the centre",
 	Attrs: ir.Declare[struct{ Axes []int }](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g := fail.Must(centre(n))
+		g := centre(n)
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g := fail.Must(centre(n))
+		g := centre(n)
 		if tensor.Count(g.Shape) == 0 {
 			return outs(tensor.New(in[0].DType, g.Shape))
 		}
@@ -106,7 +104,7 @@ var CenterCropPad = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-func centre(n *ir.Node) (*PadGeom, error) {
+func centre(n *ir.Node) *PadGeom {
 	x := n.In[0].Type.Shape
 	want := fail.Must(ConstInts(n, 1, "the target shape"))
 	axes := ir.AttrsOf[AxesAttr](n).Axes
@@ -118,9 +116,7 @@ func centre(n *ir.Node) (*PadGeom, error) {
 	g := &PadGeom{Mode: "constant", Begin: make([]int, len(x)), Shape: append([]int(nil), x...)}
 	for i, a := range axes {
 		a := fail.Must(Axis(n, a, len(x)))
-		if want[i] < 0 || want[i] > maxExtent {
-			return nil, ir.Errf(n, "shape", "the target shape %v is out of range", want)
-		}
+		refuse(n, want[i] < 0 || want[i] > maxExtent, "shape", "the target shape %v is out of range", want)
 		g.Shape[a] = want[i]
 		if want[i] >= x[a] {
 			g.Begin[a] = (want[i] - x[a]) / 2
@@ -128,7 +124,7 @@ func centre(n *ir.Node) (*PadGeom, error) {
 			g.Begin[a] = -((x[a] - want[i]) / 2)
 		}
 	}
-	return g, nil
+	return g
 }
 
 // PadGeom is the geometry of a Pad node: elements added (or, when negative,
@@ -144,11 +140,7 @@ func PadGeometry(n *ir.Node) (_ *PadGeom, err error) {
 	x := n.In[0].Type.Shape
 	g := &PadGeom{Mode: ir.AttrsOf[ModeAttr](n).Mode, Begin: make([]int, len(x)), End: make([]int, len(x)),
 		Shape: append([]int(nil), x...)}
-	switch g.Mode {
-	case "constant", "reflect", "edge", "wrap":
-	default:
-		return nil, ir.Errf(n, "mode", "mode is %q, want constant, reflect, edge or wrap", g.Mode)
-	}
+	wantWord(n, "mode", g.Mode, "constant", "reflect", "edge", "wrap")
 	pads := fail.Must(ConstInts(n, 1, "the pads"))
 	axes := fail.Must(ConstInts(n, 3, "the axes"))
 	if n.Input(3) == nil {
@@ -156,11 +148,7 @@ func PadGeometry(n *ir.Node) (_ *PadGeom, err error) {
 	}
 	refuse(n, len(pads) != 2*len(axes), "pads",
 		"the pads are %v, want %d values: the begins, then the ends, of %d dimensions", pads, 2*len(axes), len(axes))
-	seen := make([]bool, len(x))
-	for i, a := range axes {
-		a := fail.Must(Axis(n, a, len(x)))
-		refuse(n, seen[a], "axis", "axes %v name dimension %d twice", axes, a)
-		seen[a] = true
+	for i, a := range distinctAxes(n, axes, len(x)) {
 		b, e := pads[i], pads[len(axes)+i]
 		refuse(n, max(b, e) > maxExtent || min(b, e) < -maxExtent, "pads", "the pads %v are too large: at most %d",
 			pads, maxExtent)
@@ -217,7 +205,8 @@ func (g *PadGeom) Source(i, size int) int {
 
 // PadFill is the element, in the type of the data, with which a Pad node of
 // mode constant fills; given is the evaluated input 2, nil where absent.
-func PadFill(n *ir.Node, given *tensor.Dense) (*tensor.Dense, error) {
+func PadFill(n *ir.Node, given *tensor.Dense) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	t := n.In[0].Type
 	q := t.Quant
 	if q == nil || given != nil && given.DType.IsFloat() && t.DType.IsFloat() {
@@ -226,9 +215,7 @@ func PadFill(n *ir.Node, given *tensor.Dense) (*tensor.Dense, error) {
 		}
 		return given.Reshaped([]int{1}), nil
 	}
-	if q.PerAxis() {
-		return nil, ir.Errf(n, "quant", "the padded value %s is quantised per channel, want per tensor", n.In[0])
-	}
+	refuse(n, q.PerAxis(), "quant", "the padded value %s is quantised per channel, want per tensor", n.In[0])
 	scalar := ir.Type{DType: t.DType, Shape: []int{1}, Quant: q}
 	if given == nil {
 		d := tensor.New(t.DType, []int{1})

@@ -102,10 +102,7 @@ var MaxUnpool = def(ir.OpDef{
 	}](), MinIn: 2, MaxIn: 3,
 	Infer: inferMaxUnpool,
 	Limits: func(n *ir.Node) []ir.Limit {
-		from, err := unpoolShape(n)
-		if err != nil {
-			return nil
-		}
+		from := unpoolShape(n)
 		return []ir.Limit{ir.Counts(1, "position", product(from)-1)}
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -114,7 +111,7 @@ var MaxUnpool = def(ir.OpDef{
 		idx := make([]int, in[1].Len())
 		// indices count within the pooled input's planes; when output_shape
 		// enlarges the planes, they still count in the inferred shape
-		from := fail.Must(unpoolShape(n))
+		from := unpoolShape(n)
 		fs, ts := tensor.Strides(from), tensor.Strides(y.Shape)
 		for i := range idx {
 			p := int(in[1].Int(i))
@@ -128,12 +125,10 @@ var MaxUnpool = def(ir.OpDef{
 	Pattern: ir.Opaque, Quant: ir.QFloat,
 })
 
-func unpoolShape(n *ir.Node) ([]int, error) {
+func unpoolShape(n *ir.Node) []int {
 	x := n.In[0].Type.Shape
-	if len(x) < 3 || len(x) > 5 || !sameShape(x, n.In[1].Type.Shape) {
-		return nil, ir.Errf(n, "shape", "values of shape %v with indices of shape %v, want one shape [N, C, "+
-			"spatial...]", x, n.In[1].Type.Shape)
-	}
+	refuse(n, len(x) < 3 || len(x) > 5 || !sameShape(x, n.In[1].Type.Shape), "shape",
+		"values of shape %v with indices of shape %v, want one shape [N, C, spatial...]", x, n.In[1].Type.Shape)
 	k := len(x) - 2
 	kernel, st, pads := ir.AttrsOf[KernelShapeAttr](n).KernelShape, ir.AttrsOf[StridesAttr](n).Strides,
 		ir.AttrsOf[PadsAttr](n).Pads
@@ -143,26 +138,21 @@ func unpoolShape(n *ir.Node) ([]int, error) {
 	if pads == nil {
 		pads = make([]int, 2*k)
 	}
-	if len(kernel) != k || len(st) != k || len(pads) != 2*k {
-		return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: want %d, %d and %d values",
-			kernel, st, pads, k, k, 2*k)
-	}
+	refuse(n, len(kernel) != k || len(st) != k || len(pads) != 2*k, "kernel-shape",
+		"kernel_shape %v, strides %v, pads %v: want %d, %d and %d values", kernel, st, pads, k, k, 2*k)
 	out := append([]int(nil), x...)
 	for i := range kernel {
-		if kernel[i] < 1 || kernel[i] > maxExtent || st[i] < 1 || st[i] > maxExtent || pads[i] < 0 || pads[k+i] < 0 {
-			return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: out of range", kernel, st,
-				pads)
-		}
-		if out[2+i] = (x[2+i]-1)*st[i] + kernel[i] - pads[i] - pads[k+i]; out[2+i] < 1 {
-			return nil, ir.Errf(n, "pads", "the pads %v leave no output", pads)
-		}
+		refuse(n, kernel[i] < 1 || kernel[i] > maxExtent || st[i] < 1 || st[i] > maxExtent || pads[i] < 0 ||
+			pads[k+i] < 0, "kernel-shape", "kernel_shape %v, strides %v, pads %v: out of range", kernel, st, pads)
+		out[2+i] = (x[2+i]-1)*st[i] + kernel[i] - pads[i] - pads[k+i]
+		refuse(n, out[2+i] < 1, "pads", "the pads %v leave no output", pads)
 	}
-	return out, nil
+	return out
 }
 
 func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
-	out := fail.Must(unpoolShape(n))
-	fail.Check(indexInput(n, 1))
+	out := unpoolShape(n)
+	indexInput(n, 1)
 	want := fail.Must(ConstInts(n, 2, "the output shape"))
 	if want != nil {
 		refuse(n, len(want) != len(out), "shape", "output_shape is %v, want %d values", want, len(out))
@@ -176,15 +166,12 @@ func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
 }
 
 func poolMACs(n *ir.Node) int64 {
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return 0
-	}
+	g := fail.Must(PoolGeometry(n))
 	return work(append([]int{g.N, g.C, product(g.Out)}, g.Kernel...)...)
 }
 
 func inferPool(n *ir.Node) ([]ir.Type, error) {
-	fail.Check(wantType(n, 0, floatTypes))
+	wantType(n, 0, floatTypes)
 	if n.Op.Declares("p") {
 		p := ir.AttrsOf[PAttr](n).P
 		refuse(n, p < 1, "p", "attribute p is %d, want at least 1", p)
@@ -194,7 +181,7 @@ func inferPool(n *ir.Node) ([]ir.Type, error) {
 }
 
 func inferMaxPool(n *ir.Node) ([]ir.Type, error) {
-	fail.Check(wantType(n, 0, numTypes))
+	wantType(n, 0, numTypes)
 	g := fail.Must(PoolGeometry(n))
 	shape := append([]int{g.N, g.C}, g.Out...)
 	return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil

@@ -22,31 +22,25 @@ type scaleMap struct {
 
 // newScaleMap checks the scale's shape against x and the axis and block_size
 // attributes.
-func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
+func newScaleMap(n *ir.Node, x, scale []int) scaleMap {
 	block := ir.AttrsOf[ScaleAttrs](n).BlockSize
 	if tensor.Count(scale) == 1 && len(scale) <= 1 && block == 0 {
-		return scaleMap{all: true}, nil
+		return scaleMap{all: true}
 	}
 	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	m := scaleMap{inner: tensor.Count(x[axis+1:]), dim: x[axis], block: 1, count: x[axis]}
 	if block == 0 {
-		if len(scale) != 1 || scale[0] != x[axis] {
-			return m, ir.Errf(n, "shape", "scale has shape %v, want a scalar or [%d], the size of dimension %d of %v",
-				scale, x[axis], axis, x)
-		}
-		return m, nil
+		refuse(n, len(scale) != 1 || scale[0] != x[axis], "shape",
+			"scale has shape %v, want a scalar or [%d], the size of dimension %d of %v", scale, x[axis], axis, x)
+		return m
 	}
-	if block < 0 {
-		return m, ir.Errf(n, "attr-value", "block_size is %d, want 0 or more", block)
-	}
+	refuse(n, block < 0, "attr-value", "block_size is %d, want 0 or more", block)
 	want := append([]int{}, x...)
 	want[axis] = (x[axis] + block - 1) / block
-	if !sameShape(scale, want) {
-		return m, ir.Errf(n, "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale, want, x,
-			block, axis)
-	}
+	refuse(n, !sameShape(scale, want), "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale,
+		want, x, block, axis)
 	m.blocked, m.block, m.count = true, block, want[axis]
-	return m, nil
+	return m
 }
 
 // at is the index of the scale of element i.
@@ -62,17 +56,15 @@ func (m scaleMap) at(i int) int {
 }
 
 // checkZero checks the optional zero point against the scale.
-func checkZero(n *ir.Node) error {
+func checkZero(n *ir.Node) {
 	z := n.Input(2)
 	if z == nil {
-		return nil
+		return
 	}
-	if s := n.In[1].Type; tensor.Count(z.Type.Shape) != s.Elems() {
-		return ir.Errf(n, "shape", "zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape,
-			n.In[1], s.Shape)
-	}
+	s := n.In[1].Type
+	refuse(n, tensor.Count(z.Type.Shape) != s.Elems(), "shape",
+		"zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape, n.In[1], s.Shape)
 	refuse(n, !z.Type.DType.IsInt(), "dtype", "zero point (%s) is of type %s, want an integer type", z, z.Type.DType)
-	return nil
 }
 
 // quantizeType is the element type that QuantizeLinear gives.
@@ -120,18 +112,18 @@ var QuantizeLinear = def(ir.OpDef{
 	Attrs: ir.Declare[QuantizeLinearAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if t := n.In[0].Type.DType; !t.IsFloat() && t != tensor.I32 {
-			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want a floating-point type or i32", n.In[0], t)
-		}
-		fail.Check(wantType(n, 1, floatTypes))
-		fail.Must(newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
-		fail.Check(checkZero(n))
+		t := n.In[0].Type.DType
+		refuse(n, !t.IsFloat() && t != tensor.I32, "dtype",
+			"input 0 (%s) is of type %s, want a floating-point type or i32", n.In[0], t)
+		wantType(n, 1, floatTypes)
+		newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape)
+		checkZero(n)
 		d := fail.Must(quantizeType(n))
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, s := in[0], in[1].Floats()
-		m := fail.Must(newScaleMap(n, x.Shape, in[1].Shape))
+		m := newScaleMap(n, x.Shape, in[1].Shape)
 		d := fail.Must(quantizeType(n))
 		zero := make([]int64, len(s))
 		if len(in) > 2 && in[2] != nil {
@@ -199,22 +191,21 @@ var DequantizeLinear = def(ir.OpDef{
 	Attrs: ir.Declare[ScaleAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if t := n.In[0].Type.DType; !t.IsInt() {
-			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want an integer type", n.In[0], t)
-		}
-		fail.Check(wantType(n, 1, floatTypes))
+		t := n.In[0].Type.DType
+		refuse(n, !t.IsInt(), "dtype", "input 0 (%s) is of type %s, want an integer type", n.In[0], t)
+		wantType(n, 1, floatTypes)
 		if z := n.Input(2); z != nil && z.Type.DType != n.In[0].Type.DType {
 			return nil, ir.Errf(n, "dtype", "zero point (%s) is of type %s, input 0 (%s) of type %s; want the same", z,
 				z.Type.DType, n.In[0], n.In[0].Type.DType)
 		}
-		fail.Must(newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
-		fail.Check(checkZero(n))
+		newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape)
+		checkZero(n)
 		d := fail.Must(dequantizeType(n))
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, s := in[0], in[1].Floats()
-		m := fail.Must(newScaleMap(n, x.Shape, in[1].Shape))
+		m := newScaleMap(n, x.Shape, in[1].Shape)
 		d := fail.Must(dequantizeType(n))
 		zero := make([]int64, len(s))
 		if len(in) > 2 && in[2] != nil {
@@ -244,9 +235,8 @@ var DynamicQuantizeLinear = def(ir.OpDef{
 	Name: "DynamicQuantizeLinear", Doc: "uint8 quantisation by the input's own range; also gives scale and zero point",
 	MinIn: 1, MinOut: 3, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if t := n.In[0].Type.DType; t != tensor.F32 {
-			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want f32", n.In[0], t)
-		}
+		t := n.In[0].Type.DType
+		refuse(n, t != tensor.F32, "dtype", "input 0 (%s) is of type %s, want f32", n.In[0], t)
 		return []ir.Type{ir.T(tensor.U8, n.In[0].Type.Shape...), ir.T(tensor.F32), ir.T(tensor.U8)}, nil
 	},
 	Eval: func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -140,14 +140,14 @@ func qgruGeometry(n *ir.Node) (_ *RNNGeom, err error) {
 // batch, input], the weights without a dimension for directions.
 func directionGeometry(n *ir.Node, of string) *RNNGeom {
 	for i, r := range []int{3, 2, 2} {
-		fail.Check(wantRank(n, i, r))
+		wantRank(n, i, r)
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
 	d := ir.AttrsOf[DirectionAttr](n).Direction
 	refuse(n, d != "forward" && d != "reverse", "direction", "direction is %q, want forward or reverse", d)
 	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: rnnKinds[of].gates, Clip: math.Inf(1),
 		CellClip: math.Inf(1), Reverse: []bool{d == "reverse"}}
-	fail.Check(g.readActs(&ir.Node{Op: Get("", of)}, rnnKinds[of].acts))
+	g.readActs(&ir.Node{Op: Get("", of)}, rnnKinds[of].acts)
 	return g
 }
 

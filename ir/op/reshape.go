@@ -3,8 +3,6 @@
 package op
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
@@ -58,17 +56,11 @@ func evalReshape(infer func(*ir.Node) ([]ir.Type, error)) func(*ir.Node, []*tens
 
 func inferReshape(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
-	want, err := ConstInts(n, 1, "the target shape")
-	if err != nil {
-		return nil, err
-	}
-	if r := n.In[1].Type.Rank(); r != 1 {
-		return nil, ir.Errf(n, "rank", "the target shape %s has rank %d, want a vector", n.In[1], r)
-	}
+	want := fail.Must(ConstInts(n, 1, "the target shape"))
+	r := n.In[1].Type.Rank()
+	refuse(n, r != 1, "rank", "the target shape %s has rank %d, want a vector", n.In[1], r)
 	have, err := tensor.Elems(x.Shape)
-	if err != nil {
-		return nil, ir.Errf(n, "shape", "%v", err)
-	}
+	refuse(n, err != nil, "shape", "%v", err)
 	shape := make([]int, len(want))
 	free, known := -1, 1
 	for i, d := range want {
@@ -82,7 +74,7 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 			return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
 		case d == 0 && ir.AttrsOf[ReshapeAttrs](n).Allowzero == 0:
 			refuse(n, i >= len(x.Shape), "shape",
-				"the target shape %v copies dimension %d, which the input %v does "+"not have", want, i, x.Shape)
+				"the target shape %v copies dimension %d, which the input %v does not have", want, i, x.Shape)
 			d = x.Shape[i]
 		}
 		refuse(n, d > tensor.MaxElems, "shape", "the target shape %v is too large: more than %d elements", want,
@@ -111,34 +103,24 @@ func inferFlatten(n *ir.Node) ([]ir.Type, error) {
 	return one(ir.T(x.DType, product(x.Shape[:axis]), product(x.Shape[axis:])))
 }
 
-// axesInput is the set of axes in input i as flags over rank dimensions; nil
-// when the input is absent.
-func axesInput(n *ir.Node, i, rank int) ([]bool, error) {
-	axes, err := ConstInts(n, i, "the axes")
-	if err != nil || axes == nil {
-		return nil, err
+// distinctAxes are axes of a value of the given rank, each at most once, none of them negative.
+func distinctAxes(n *ir.Node, axes []int, rank int) []int {
+	out, seen := make([]int, len(axes)), make([]bool, rank)
+	for i, axis := range axes {
+		a := fail.Must(Axis(n, axis, rank))
+		refuse(n, seen[a], "axis", "axes %v name dimension %d twice", axes, a)
+		out[i], seen[a] = a, true
 	}
-	set := make([]bool, rank)
-	for _, a := range axes {
-		a, err := Axis(n, a, rank)
-		if err != nil {
-			return nil, err
-		}
-		if set[a] {
-			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
-		}
-		set[a] = true
-	}
-	return set, nil
+	return out
 }
 
 func inferSqueeze(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
-	set, err := axesInput(n, 1, len(x.Shape))
-	if err != nil {
-		return nil, err
+	axes, shape := distinctAxes(n, fail.Must(ConstInts(n, 1, "the axes")), len(x.Shape)), []int{}
+	all, set := len(axes) == 0, make([]bool, len(x.Shape))
+	for _, a := range axes {
+		set[a] = true
 	}
-	all, shape := !slices.Contains(set, true), []int{}
 	for i, d := range x.Shape {
 		switch {
 		case all && d != 1, !all && !set[i]:
@@ -152,20 +134,15 @@ func inferSqueeze(n *ir.Node) ([]ir.Type, error) {
 
 func inferUnsqueeze(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
-	if n.In[1].Const == nil {
-		_, err := ConstInts(n, 1, "the axes")
-		return nil, err
+	axes := fail.Must(ConstInts(n, 1, "the axes"))
+	axes = distinctAxes(n, axes, len(x.Shape)+len(axes))
+	shape := make([]int, len(x.Shape)+len(axes))
+	for _, a := range axes {
+		shape[a] = 1
 	}
-	set, err := axesInput(n, 1, len(x.Shape)+n.In[1].Const.Len())
-	if err != nil {
-		return nil, err
-	}
-	shape := make([]int, len(set))
 	k := 0
 	for i := range shape {
-		if set[i] {
-			shape[i] = 1
-		} else {
+		if shape[i] == 0 {
 			shape[i] = x.Shape[k]
 			k++
 		}

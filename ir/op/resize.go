@@ -36,11 +36,9 @@ var Resize = def(ir.OpDef{
 	Attrs: ir.Declare[ResizeAttrs](),
 	MinIn: 1, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, numTypes))
+		wantType(n, 0, numTypes)
 		shape, _ := fail.Must2(resizeScales(n))
-		if _, err := tensor.Elems(shape); err != nil { // before tables of that size are made
-			return nil, ir.Errf(n, "shape", "the output: %v", err)
-		}
+		wantElems(n, "the output: ", shape) // before tables of that size are made
 		g := fail.Must(ResizeGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
@@ -59,10 +57,7 @@ var Resize = def(ir.OpDef{
 	EvalQ:   evalResizeQ,
 	Pattern: ir.Opaque, Quant: ir.QInt,
 	Work: func(n *ir.Node) int64 {
-		g, err := ResizeGeometry(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(ResizeGeometry(n))
 		taps := 1
 		for _, a := range g.Axes {
 			taps += a.Taps
@@ -94,7 +89,7 @@ type ResizeAxis struct {
 // output size over input size as the interpolation uses it.
 func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	x := n.In[0].Type.Shape
-	axes := fail.Must(resizeAxes(n))
+	axes := resizeAxes(n)
 	shape, scale = append([]int(nil), x...), make([]float64, len(x))
 	for i := range scale {
 		scale[i] = 1
@@ -110,15 +105,11 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		return nil, nil, ir.Dynamicf(n, n.In[which],
 			"%s (input %d, %s) must be known at compile time, but are computed at run time", what, which, n.In[which])
 	}
-	if d.Len() != len(axes) {
-		return nil, nil, ir.Errf(n, "shape", "%s have %d values, want %d", what, d.Len(), len(axes))
-	}
+	refuse(n, d.Len() != len(axes), "shape", "%s have %d values, want %d", what, d.Len(), len(axes))
 	for i, a := range axes {
 		v := d.Float(i)
-		if !(v > 0 && v <= maxExtent) || x[a] < 1 {
-			return nil, nil, ir.Errf(n, "shape", "%s hold %v for dimension %d of the input %v, want a positive value",
-				what, v, a, x)
-		}
+		refuse(n, !(v > 0 && v <= maxExtent) || x[a] < 1, "shape",
+			"%s hold %v for dimension %d of the input %v, want a positive value", what, v, a, x)
 		if which == 3 {
 			shape[a] = int(v)
 			scale[a] = v / float64(x[a])
@@ -127,10 +118,8 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		// In float32, the scale's type, as others compute it: 5 times 2.6 is 13,
 		// though the float32 next to 2.6 lies below it.
 		size := math.Floor(float64(float32(x[a]) * float32(v)))
-		if size < 1 || size > maxExtent {
-			return nil, nil, ir.Errf(n, "shape", "scale %v makes %v elements of the %d in dimension %d", v, size, x[a],
-				a)
-		}
+		refuse(n, size < 1 || size > maxExtent, "shape", "scale %v makes %v elements of the %d in dimension %d", v,
+			size, x[a], a)
 		shape[a], scale[a] = int(size), v
 	}
 	policy := ir.AttrsOf[ResizeAttrs](n).KeepAspectRatioPolicy
@@ -151,29 +140,19 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	}
 	for _, a := range axes {
 		scale[a] = s
-		if shape[a] = int(math.Floor(s*float64(x[a]) + 0.5)); shape[a] < 1 {
-			return nil, nil, ir.Errf(n, "shape", "scale %v leaves nothing of the %d elements in dimension %d", s, x[a],
-				a)
-		}
+		shape[a] = int(math.Floor(s*float64(x[a]) + 0.5))
+		refuse(n, shape[a] < 1, "shape", "scale %v leaves nothing of the %d elements in dimension %d", s, x[a], a)
 	}
 	return shape, scale, nil
 }
 
-func resizeAxes(n *ir.Node) ([]int, error) {
+func resizeAxes(n *ir.Node) []int {
 	r := n.In[0].Type.Rank()
 	given := ir.AttrsOf[AxesAttr](n).Axes
 	if given == nil {
-		return ir.Identity(r), nil
+		return ir.Identity(r)
 	}
-	axes, seen := make([]int, len(given)), make([]bool, r)
-	for i, a := range given {
-		a := fail.Must(Axis(n, a, r))
-		if seen[a] {
-			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", given, a)
-		}
-		axes[i], seen[a] = a, true
-	}
-	return axes, nil
+	return distinctAxes(n, given, r)
 }
 
 // ResizeGeometry checks a Resize node and computes its tables.
@@ -185,13 +164,11 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: attrs.NearestMode,
 		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
 		a:     float64(attrs.CubicCoeffA), exclude: attrs.ExcludeOutside != 0, antialias: attrs.Antialias != 0}
-	refuse(n, !oneOf(s.mode, "nearest", "linear", "cubic"), "mode", "mode is %q, want nearest, linear or cubic", s.mode)
-	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-		"tf_crop_and_resize", "tf_half_pixel_for_nn") {
-		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)
-	}
-	refuse(n, !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"), "mode",
-		"nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil", s.nearest)
+	wantWord(n, "mode", s.mode, "nearest", "linear", "cubic")
+	refuse(n, !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+		"tf_crop_and_resize", "tf_half_pixel_for_nn"), "mode", "coordinate_transformation_mode is %q, which is unknown",
+		s.coord)
+	wantWord(n, "nearest_mode", s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 	g := &ResizeGeom{Shape: shape, Axes: make([]ResizeAxis, len(x)), Nearest: s.mode == "nearest",
 		Crop: s.coord == "tf_crop_and_resize"}
 	var roi []float64
@@ -202,7 +179,7 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 		}
 		roi = n.ConstIn(1).Floats()
 	}
-	axes := fail.Must(resizeAxes(n))
+	axes := resizeAxes(n)
 	refuse(n, g.Crop && len(roi) != 2*len(axes), "shape",
 		"the region has %d values, want %d: the starts, then the ends", len(roi), 2*len(axes))
 	for i := range g.Axes {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -105,12 +104,11 @@ var ResizeFixed = def(ir.OpDef{
 	Attrs: ir.Declare[ResizeFixedAttrs](), MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		a, t := ir.AttrsOf[ResizeFixedAttrs](n), n.In[0].Type
-		fail.Check(wantRank(n, 0, 4))
-		if t.DType != tensor.I8 || min(a.Height, a.Width, t.Shape[1], t.Shape[2]) < 1 ||
-			max(a.Height, a.Width, t.Shape[1], t.Shape[2]) > 1<<14 || a.AlignCorners != 0 && a.HalfPixelCenters != 0 {
-			return nil, ir.Errf(n, "resize", "%s to %dx%d, align_corners %d, half_pixel_centers %d; want int8, sizes "+
-				"of 1 to 16384, and one of both", t, a.Height, a.Width, a.AlignCorners, a.HalfPixelCenters)
-		}
+		wantRank(n, 0, 4)
+		refuse(n, t.DType != tensor.I8 || min(a.Height, a.Width, t.Shape[1], t.Shape[2]) < 1 || max(a.Height, a.Width,
+			t.Shape[1], t.Shape[2]) > 1<<14 || a.AlignCorners != 0 && a.HalfPixelCenters != 0, "resize",
+			"%s to %dx%d, align_corners %d, half_pixel_centers %d; want int8, sizes of 1 to 16384, and one of both", t,
+			a.Height, a.Width, a.AlignCorners, a.HalfPixelCenters)
 		return one(ir.T(t.DType, t.Shape[0], a.Height, a.Width, t.Shape[3]))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

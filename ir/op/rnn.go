@@ -69,13 +69,12 @@ type RNNAttrs struct {
 
 // RNNGeometry checks an LSTM, GRU or RNN node. X is [steps, batch, input], or
 // [batch, steps, input] with layout 1.
-func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
+func RNNGeometry(n *ir.Node) (_ *RNNGeom, err error) {
+	defer fail.Catch(&err)
 	attrs := ir.AttrsOf[RNNAttrs](n)
 	k := rnnKinds[n.Op.Name]
 	for i, r := range []int{3, 3, 3} {
-		if err := wantRank(n, i, r); err != nil {
-			return nil, err
-		}
+		wantRank(n, i, r)
 	}
 	g := &RNNGeom{Gates: k.gates}
 	switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
@@ -97,13 +96,10 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	default:
 		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", attrs.Layout)
 	}
-	if attrs.HiddenSize != nil && *attrs.HiddenSize != g.Hidden {
-		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v",
-			*attrs.HiddenSize, r)
+	if h := attrs.HiddenSize; h != nil {
+		refuse(n, *h != g.Hidden, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v", *h, r)
 	}
-	if g.Hidden < 1 {
-		return nil, ir.Errf(n, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
-	}
+	refuse(n, g.Hidden < 1, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
 	d, rows := g.Dirs(), k.gates*g.Hidden
 	state := []int{d, g.Batch, g.Hidden}
 	if g.BatchFirst {
@@ -121,24 +117,23 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	}
 	g.Clip = math.Inf(1)
 	if attrs.Clip != nil {
-		if g.Clip = float64(*attrs.Clip); !(g.Clip > 0) {
-			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", *attrs.Clip)
-		}
+		g.Clip = float64(*attrs.Clip)
+		refuse(n, !(g.Clip > 0), "clip", "clip is %v, want a positive threshold", *attrs.Clip)
 	}
 	g.CellClip = math.Inf(1)
 	if n.Op.Name == "LSTM" {
 		if c := ir.AttrsOf[LSTMAttrs](n).CellClip; c != nil {
-			if g.CellClip = float64(*c); !(g.CellClip > 0) {
-				return nil, ir.Errf(n, "clip", "cell_clip is %v, want a positive limit", *c)
-			}
+			g.CellClip = float64(*c)
+			refuse(n, !(g.CellClip > 0), "clip", "cell_clip is %v, want a positive limit", *c)
 		}
 	}
-	return g, g.readActs(n, k.acts)
+	g.readActs(n, k.acts)
+	return g, nil
 }
 
 // readActs resolves the activations; alpha and beta lists are consumed in
 // order by the functions that have such a parameter.
-func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
+func (g *RNNGeom) readActs(n *ir.Node, def []string) {
 	attrs := ir.AttrsOf[RNNAttrs](n)
 	names := attrs.Activations
 	if names == nil {
@@ -146,9 +141,8 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 			names = append(names, def...)
 		}
 	}
-	if len(names) != len(def)*g.Dirs() {
-		return ir.Errf(n, "activations", "activations are %q, want %d names", names, len(def)*g.Dirs())
-	}
+	refuse(n, len(names) != len(def)*g.Dirs(), "activations", "activations are %q, want %d names", names,
+		len(def)*g.Dirs())
 	alphas, betas := attrs.ActivationAlpha, attrs.ActivationBeta
 	next := func(list *[]float32, d float64) float64 {
 		if len(*list) > 0 {
@@ -160,9 +154,7 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 	for _, name := range names {
 		low := strings.ToLower(name)
 		s, ok := rnnActs[low]
-		if !ok {
-			return ir.Errf(n, "activations", "activation %q is unknown", name)
-		}
+		refuse(n, !ok, "activations", "activation %q is unknown", name)
 		a, b := 0.0, 0.0
 		if s.params > 0 {
 			a = next(&alphas, s.alpha)
@@ -174,7 +166,6 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 		g.actParams = append(g.actParams, [2]float64{a, b})
 		g.acts = append(g.acts, func(x float64) float64 { return s.f(x, a, b) })
 	}
-	return nil
 }
 
 type rnnAct struct {
@@ -217,9 +208,9 @@ var rnnActs = map[string]rnnAct{
 }
 
 func inferRNN(n *ir.Node) ([]ir.Type, error) {
-	fail.Check(wantType(n, 0, floatTypes))
+	wantType(n, 0, floatTypes)
 	idx := []int{0, 1, 2, 3, 5, 6, 7}
-	fail.Check(wantSameTypes(n, idx...))
+	wantSameTypes(n, idx...)
 	g := fail.Must(RNNGeometry(n))
 	dt := n.In[0].Type.DType
 	y, h := []int{g.Seq, g.Dirs(), g.Batch, g.Hidden}, []int{g.Dirs(), g.Batch, g.Hidden}
@@ -234,18 +225,12 @@ func inferRNN(n *ir.Node) ([]ir.Type, error) {
 }
 
 func sequenceLengths(n *ir.Node) []ir.Limit {
-	g, err := RNNGeometry(n)
-	if err != nil {
-		return nil
-	}
+	g := fail.Must(RNNGeometry(n))
 	return []ir.Limit{ir.Counts(4, "sequence length", g.Seq)}
 }
 
 func rnnMACs(n *ir.Node) int64 {
-	g, err := RNNGeometry(n)
-	if err != nil {
-		return 0
-	}
+	g := fail.Must(RNNGeometry(n))
 	return int64(g.Seq) * int64(g.Batch) * int64(g.Dirs()) * int64(g.Gates) * int64(g.Hidden) * int64(g.Input+g.Hidden)
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -29,24 +28,20 @@ var RoiAlign = def(ir.OpDef{
 	MinIn:  3, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, rois, idx := n.In[0].Type, n.In[1].Type, n.In[2].Type
-		if x.Rank() != 4 || rois.Rank() != 2 || rois.Shape[1] != 4 || idx.Rank() != 1 || idx.Shape[0] != rois.Shape[0] {
-			return nil, ir.Errf(n, "shape-mismatch", "image %v, regions %v, samples %v: want [N, C, H, W], "+
-				"[regions, 4], [regions]", x.Shape, rois.Shape, idx.Shape)
-		}
-		fail.Check(floatInputs(n, 0, 1))
-		fail.Check(indexInput(n, 2))
+		refuse(n, x.Rank() != 4 || rois.Rank() != 2 || rois.Shape[1] != 4 || idx.Rank() != 1 ||
+			idx.Shape[0] != rois.Shape[0], "shape-mismatch",
+			"image %v, regions %v, samples %v: want [N, C, H, W], [regions, 4], [regions]", x.Shape, rois.Shape,
+			idx.Shape)
+		floatInputs(n, 0, 1)
+		indexInput(n, 2)
 		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
 			ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
 		refuse(n, h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1,
 			"attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s, x.Shape)
-		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "avg", "max") {
-			return nil, ir.Errf(n, "mode", "mode is %q, want avg or max", m)
-		}
-		if m := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode; !oneOf(m, "half_pixel",
-			"output_half_pixel") {
-			return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, want half_pixel or output_half_pixel",
-				m)
-		}
+		wantWord(n, "mode", ir.AttrsOf[ModeAttr](n).Mode, "avg", "max")
+		wantWord(n, "coordinate_transformation_mode",
+			ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode, "half_pixel",
+			"output_half_pixel")
 		return one(ir.T(x.DType, rois.Shape[0], x.Shape[1], h, w))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

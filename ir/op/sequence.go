@@ -27,10 +27,10 @@ var ReverseSequence = def(ir.OpDef{
 		b, t := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
 		refuse(n, len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0, "axis",
 			"batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order", b, t, x.Shape)
-		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
-			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
-		}
-		fail.Check(indexInput(n, 1))
+		s := n.In[1].Type.Shape
+		refuse(n, len(s) != 1 || s[0] != x.Shape[b], "shape-mismatch", "the lengths have shape %v, want [%d]", s,
+			x.Shape[b])
+		indexInput(n, 1)
 		return one(like(n))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -98,11 +98,11 @@ var Compress = def(ir.OpDef{
 	Name: "Compress", Doc: "slices selected by a constant condition",
 	Attrs: ir.Declare[CompressAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		shape, _, _ := fail.Must3(compress(n))
+		shape, _, _ := compress(n)
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		shape, from, keep := fail.Must3(compress(n))
+		shape, from, keep := compress(n)
 		axis := len(from) - 1
 		if ir.AttrsOf[CompressAttrs](n).Axis != nil {
 			axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(from)))
@@ -121,7 +121,7 @@ var Compress = def(ir.OpDef{
 
 // compress gives the result's shape, the shape as which the input is read,
 // and the indices that stay.
-func compress(n *ir.Node) (shape, from, keep []int, err error) {
+func compress(n *ir.Node) (shape, from, keep []int) {
 	cond := fail.Must(ConstInts(n, 1, "the condition"))
 	for i, c := range cond {
 		if c != 0 {
@@ -134,11 +134,9 @@ func compress(n *ir.Node) (shape, from, keep []int, err error) {
 		from = x
 		axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	}
-	if len(cond) > from[axis] {
-		return nil, nil, nil, ir.Errf(n, "shape-mismatch", "the condition has %d elements, dimension %d has %d",
-			len(cond), axis, from[axis])
-	}
+	refuse(n, len(cond) > from[axis], "shape-mismatch", "the condition has %d elements, dimension %d has %d", len(cond),
+		axis, from[axis])
 	shape = append([]int(nil), from...)
 	shape[axis] = len(keep)
-	return shape, from, keep, nil
+	return shape, from, keep
 }

@@ -65,11 +65,7 @@ func SliceGeometry(n *ir.Node) (_ *SliceGeom, err error) {
 		"%d starts, %d ends, %d axes and %d steps: want the same number", len(starts), len(ends), len(axes),
 		len(steps))
 	g := &SliceGeom{make([]int, len(x)), ones(len(x)), append([]int(nil), x...)}
-	seen := make([]bool, len(x))
-	for i, a := range axes {
-		a := fail.Must(Axis(n, a, len(x)))
-		refuse(n, seen[a], "axis", "axes %v name dimension %d twice", axes, a)
-		seen[a] = true
+	for i, a := range distinctAxes(n, axes, len(x)) {
 		d, s, e, st := x[a], starts[i], ends[i], steps[i]
 		refuse(n, st == 0, "slice", "the step of dimension %d is 0", a)
 		if s < 0 {
@@ -166,10 +162,8 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 		len(n.Out))
 	each := (x[axis] + parts - 1) / parts
 	last := x[axis] - each*(parts-1)
-	if last < 0 || attrs.NumOutputs == nil && last != each {
-		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x,
-			parts, each)
-	}
+	refuse(n, last < 0 || attrs.NumOutputs == nil && last != each, "split",
+		"dimension %d of the input %v cannot be split into %d parts of %d", axis, x, parts, each)
 	for i := 0; i < parts-1; i++ {
 		sizes = append(sizes, each)
 	}
@@ -187,9 +181,7 @@ var Concat = def(ir.OpDef{
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(first.Shape)))
 		shape := append([]int(nil), first.Shape...)
 		for i, v := range n.In {
-			if v == nil {
-				return nil, ir.Errf(n, "arity", "input %d is missing", i)
-			}
+			refuse(n, v == nil, "arity", "input %d is missing", i)
 			s := v.Type.Shape
 			if i == 0 {
 				continue
@@ -201,7 +193,7 @@ var Concat = def(ir.OpDef{
 				ok = ok && (d == axis || s[d] == shape[d])
 			}
 			refuse(n, !ok, "shape-mismatch",
-				"input %d (%s) has shape %v, input 0 has %v: they may "+"differ in dimension %d only", i, v, s,
+				"input %d (%s) has shape %v, input 0 has %v: they may differ in dimension %d only", i, v, s,
 				first.Shape, axis)
 			shape[axis] += s[axis]
 		}

@@ -32,27 +32,13 @@ func (l lanes) each(f func(at int)) {
 
 // perLane applies f to every lane along the node's axis attribute in float64;
 // f may write over its argument.
-func perLane(n *ir.Node, x *tensor.Dense, f func(v []float64)) (*tensor.Dense, error) {
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
-	y := x.Floats()
+func perLane(n *ir.Node, x *tensor.Dense, f func(v []float64)) *tensor.Dense {
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 	l := lanesOf(x.Shape, axis)
 	if l.n == 0 {
-		return x, nil
+		return x
 	}
-	v := make([]float64, l.n)
-	l.each(func(at int) {
-		for i := range v {
-			v[i] = y[at+i*l.step]
-		}
-		f(v)
-		for i := range v {
-			y[at+i*l.step] = v[i]
-		}
-	})
-	return fromFloats(x.DType, x.Shape, y), nil
+	return fromFloats(x.DType, x.Shape, eachLane(l, floatsOf(x), func(v, y []float64) { f(y[:copy(y, v)]) }))
 }
 
 // laneOp defines an operator along one axis that keeps shape and type.
@@ -62,17 +48,12 @@ func laneOp(d ir.OpDef, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
 	}](), d.Attrs...)
 	d.MinIn, d.Pattern, d.Lanes, d.Finite = 1, ir.Opaque, true, true
 	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
-		if _, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()); err != nil {
-			return nil, err
-		}
+		wantType(n, 0, floatTypes)
+		fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()))
 		return one(like(n))
 	}
 	d.Eval = func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		y, err := perLane(n, in[0], f(n))
-		return []*tensor.Dense{y}, err
+		return outs(perLane(n, in[0], f(n)))
 	}
 	return def(d)
 }
@@ -210,14 +191,14 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	l := lanesOf(x.Shape, fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))))
 	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
 		p := &qref.Softmax16Params{Mult: mult, Shift: shift, Rounding: Rounding(n)}
-		return outs(tensor.Of(x.Shape, softmaxLanes(l, x.Data.([]int16), p.Softmax)))
+		return outs(tensor.Of(x.Shape, eachLane(l, x.Data.([]int16), p.Softmax)))
 	}
 	mult, shift, diffMin, ok := SoftmaxRescaled(n)
 	if !ok || x.Len() == 0 {
 		return ir.EvalDequantised(n, in)
 	}
 	terms := qref.SoftmaxTerms(mult, shift, diffMin)
-	y := softmaxLanes(l, x.Data.([]int8), func(x, y []int8) { qref.Softmax(&terms, x, y) })
+	y := eachLane(l, x.Data.([]int8), func(x, y []int8) { qref.Softmax(&terms, x, y) })
 	return outs(softmaxRequantised(n, tensor.Of(x.Shape, y)))
 }
 
@@ -249,15 +230,12 @@ func softmaxError(n *ir.Node) float64 {
 		return 0
 	}
 	shape := n.In[0].Type.Shape
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return 0
-	}
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
 	return float64(2*shape[axis] + 1)
 }
 
-// softmaxLanes calls a kernel for every lane.
-func softmaxLanes[T int8 | int16](l lanes, x []T, kernel func(x, y []T)) []T {
+// eachLane calls a kernel for every lane.
+func eachLane[T any](l lanes, x []T, kernel func(x, y []T)) []T {
 	y, row, res := make([]T, len(x)), make([]T, l.n), make([]T, l.n)
 	l.each(func(at int) {
 		for i := range row {

@@ -46,9 +46,7 @@ var Spectrum = def(ir.OpDef{
 		if a.Power == 0 {
 			shape = append(shape, 2)
 		}
-		if _, err := tensor.Elems(shape); err != nil {
-			return nil, ir.Errf(n, "shape", "the output: %v", err)
-		}
+		wantElems(n, "the output: ", shape)
 		return one(ir.T(tensor.F32, shape...))
 	},
 	Eval: evalSpectrum, EvalQ: evalSpectrum,
@@ -64,17 +62,14 @@ var Spectrum = def(ir.OpDef{
 
 func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 	x, w := n.In[0].Type, n.In[1]
-	fail.Check(wantRank(n, 0, 2))
+	wantRank(n, 0, 2)
 	refuse(n, !spectrumSignal(x), "dtype", "the signal is %s, want float32, or int8 or int16 with one scale", x)
-	if w.Const == nil || w.Type.Rank() != 1 || w.Type.DType != tensor.F32 || w.Type.Elems() == 0 {
-		return ir.Errf(n, "window", "the window %s is %s, want float32 constants of one dimension", w, w.Type)
-	}
+	refuse(n, w.Const == nil || w.Type.Rank() != 1 || w.Type.DType != tensor.F32 || w.Type.Elems() == 0, "window",
+		"the window %s is %s, want float32 constants of one dimension", w, w.Type)
 	size := w.Type.Elems()
-	if !qref.FFTLength(a.Length) || a.Length > maxExtent || a.Bins < 1 || a.Bins > a.Length || a.Lead < 0 ||
-		a.Lead+size > a.Length {
-		return ir.Errf(n, "shape", "a window of %d values at %d in a transform of %d samples to %d bins; want a "+
-			"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
-	}
+	refuse(n, !qref.FFTLength(a.Length) || a.Length > maxExtent || a.Bins < 1 || a.Bins > a.Length || a.Lead < 0 ||
+		a.Lead+size > a.Length, "shape", "a window of %d values at %d in a transform of %d samples to %d bins; want a "+
+		"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
 	refuse(n, a.Fixed != 0 && a.Length > qref.MaxFixedFFT, "shape",
 		"a transform of %d samples in fixed point, want at most %d", a.Length, qref.MaxFixedFFT)
 	return checkFrames(n, a, x.Shape[1], size)
@@ -90,20 +85,17 @@ func spectrumSignal(x ir.Type) bool {
 // checkFrames checks the frames of a signal of length samples, of which size count.
 func checkFrames(n *ir.Node, a *SpectrumAttrs, length, size int) error {
 	for _, v := range []int{a.Frames, a.Step, length, max(a.Pad, -a.Pad, 1)} {
-		if v < 1 || v > maxExtent {
-			return ir.Errf(n, "shape", "%d frames every %d samples from %d before a signal of %d, want positive "+
-				"numbers", a.Frames, a.Step, a.Pad, length)
-		}
+		refuse(n, v < 1 || v > maxExtent, "shape",
+			"%d frames every %d samples from %d before a signal of %d, want positive numbers", a.Frames, a.Step, a.Pad,
+			length)
 	}
 	begin := a.Pad - a.Lead // samples in front of the signal, and behind it
 	end := (a.Frames-1)*a.Step + a.Lead + size - a.Pad - length
 	switch a.Mode {
 	case "constant", "edge":
 	case "reflect":
-		if max(begin, end) >= length {
-			return ir.Errf(n, "shape", "%d samples are mirrored, the signal has %d: want fewer", max(begin, end),
-				length)
-		}
+		refuse(n, max(begin, end) >= length, "shape", "%d samples are mirrored, the signal has %d: want fewer",
+			max(begin, end), length)
 	default:
 		return ir.Errf(n, "mode", "mode is %q, want constant, reflect or edge", a.Mode)
 	}
@@ -244,9 +236,8 @@ var SignalFFT = def(ir.OpDef{
 		a, t := ir.AttrsOf[SignalFFTAttrs](n), n.In[0].Type
 		refuse(n, t.DType != tensor.I16 && t.DType != tensor.I32 || len(t.Shape) == 0, "dtype",
 			"the input is %s, want int16 or int32 with a dimension", t)
-		if _, err := qref.NewRealFFT[int16](a.Length, false); err != nil {
-			return nil, ir.Errf(n, "length", "%v", err)
-		}
+		_, err := qref.NewRealFFT[int16](a.Length, false)
+		refuse(n, err != nil, "length", "%v", err)
 		last, out := t.Shape[len(t.Shape)-1], a.Length+2
 		if a.Inverse != 0 {
 			out = a.Length
@@ -259,18 +250,18 @@ var SignalFFT = def(ir.OpDef{
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y := tensor.New(in[0].DType, n.Out[0].Type.Shape)
 		if x, short := in[0].Data.([]int16); short {
-			return []*tensor.Dense{y}, realFFT(n, x, y.Data.([]int16))
+			realFFT(n, x, y.Data.([]int16))
+		} else {
+			realFFT(n, in[0].Data.([]int32), y.Data.([]int32))
 		}
-		return []*tensor.Dense{y}, realFFT(n, in[0].Data.([]int32), y.Data.([]int32))
+		return outs(y)
 	},
 })
 
-func realFFT[T int16 | int32](n *ir.Node, x, y []T) error {
+func realFFT[T int16 | int32](n *ir.Node, x, y []T) {
 	a, s := ir.AttrsOf[SignalFFTAttrs](n), n.In[0].Type.Shape
 	f, err := qref.NewRealFFT[T](a.Length, a.Inverse != 0)
-	if err != nil {
-		return ir.Errf(n, "length", "%v", err)
-	}
+	refuse(n, err != nil, "length", "%v", err)
 	last, out := s[len(s)-1], n.Out[0].Type.Shape[len(s)-1]
 	for i := 0; i*out < len(y); i++ {
 		row := x[i*last:][:last]
@@ -282,5 +273,4 @@ func realFFT[T int16 | int32](n *ir.Node, x, y []T) error {
 		copy(padded, row)
 		copy(y[i*out:], f.Forward(padded))
 	}
-	return nil
 }

@@ -54,10 +54,7 @@ var TfIdfVectorizer = def(ir.OpDef{
 		return outs(tensor.FromFloats(tensor.F32, append(append([]int(nil), x.Shape[:len(x.Shape)-1]...), g.Size), y))
 	},
 	MACs: func(n *ir.Node) int64 {
-		g, err := NGrams(n)
-		if err != nil {
-			return 0
-		}
+		g := fail.Must(NGrams(n))
 		return int64(n.In[0].Type.Elems()) * int64(len(g.Grams)) * int64(g.Skips+1)
 	},
 })
@@ -80,26 +77,20 @@ type NGramTable struct {
 const maxGrams = 1 << 24
 
 // NGrams reads the attributes of a TfIdfVectorizer.
-func NGrams(n *ir.Node) (*NGramTable, error) {
+func NGrams(n *ir.Node) (_ *NGramTable, err error) {
+	defer fail.Catch(&err)
 	attrs := ir.AttrsOf[TfIdfVectorizerAttrs](n)
 	lo, hi, skips := attrs.MinGramLength, attrs.MaxGramLength, attrs.MaxSkipCount
 	starts, index, pool := attrs.NgramCounts, attrs.NgramIndexes, attrs.PoolInt64s
-	if len(attrs.PoolStrings) > 0 {
-		return nil, ir.Errf(n, "dtype", "pool_strings holds text, want pool_int64s: text has no place in firmware "+
-			"that computes with numbers")
-	}
-	if lo < 1 || hi < lo || hi > len(starts) || skips < 0 || skips > 1<<20 {
-		return nil, ir.Errf(n, "attr-value", "min_gram_length %d, max_gram_length %d, max_skip_count %d with %d "+
-			"ngram_counts: out of range", lo, hi, skips, len(starts))
-	}
-	if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "TF", "IDF", "TFIDF") {
-		return nil, ir.Errf(n, "mode", "mode is %q, want TF, IDF or TFIDF", m)
-	}
+	refuse(n, len(attrs.PoolStrings) > 0, "dtype",
+		"pool_strings holds text, want pool_int64s: text has no place in firmware that computes with numbers")
+	refuse(n, lo < 1 || hi < lo || hi > len(starts) || skips < 0 || skips > 1<<20, "attr-value",
+		"min_gram_length %d, max_gram_length %d, max_skip_count %d with %d ngram_counts: out of range", lo, hi, skips,
+		len(starts))
+	wantWord(n, "mode", ir.AttrsOf[ModeAttr](n).Mode, "TF", "IDF", "TFIDF")
 	t := &NGramTable{Skips: skips, Weight: attrs.Weights}
 	for _, i := range index {
-		if i < 0 || i >= maxGrams {
-			return nil, ir.Errf(n, "attr-value", "ngram_indexes holds %d, want 0 to %d", i, maxGrams-1)
-		}
+		refuse(n, i < 0 || i >= maxGrams, "attr-value", "ngram_indexes holds %d, want 0 to %d", i, maxGrams-1)
 		t.Size = max(t.Size, i+1)
 	}
 	k := 0
@@ -109,22 +100,17 @@ func NGrams(n *ir.Node) (*NGramTable, error) {
 			end = starts[size]
 		}
 		at := starts[size-1]
-		if at < 0 || at > end || end > len(pool) || (end-at)%size != 0 {
-			return nil, ir.Errf(n, "attr-value", "ngram_counts %v do not divide the pool of %d into n-grams", starts,
-				len(pool))
-		}
+		refuse(n, at < 0 || at > end || end > len(pool) || (end-at)%size != 0, "attr-value",
+			"ngram_counts %v do not divide the pool of %d into n-grams", starts, len(pool))
 		for ; at < end; at, k = at+size, k+1 {
-			if k >= len(index) {
-				return nil, ir.Errf(n, "attr-value", "the pool has more n-grams than the %d ngram_indexes", len(index))
-			}
+			refuse(n, k >= len(index), "attr-value", "the pool has more n-grams than the %d ngram_indexes", len(index))
 			if size >= lo && size <= hi {
 				t.Grams = append(t.Grams, NGram{to64s(pool[at : at+size]), index[k]})
 			}
 		}
 	}
-	if t.Weight != nil && len(t.Weight) < t.Size {
-		return nil, ir.Errf(n, "attr-value", "%d weights for %d places", len(t.Weight), t.Size)
-	}
+	refuse(n, t.Weight != nil && len(t.Weight) < t.Size, "attr-value", "%d weights for %d places", len(t.Weight),
+		t.Size)
 	return t, nil
 }
 

@@ -40,15 +40,12 @@ var TreeEnsemble = def(ir.OpDef{
 	Attrs: ir.Declare[TreeEnsembleAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Work: func(n *ir.Node) int64 { // a tree may be a list of all nodes
-		f, err := Forest(n)
-		if err != nil {
-			return 0
-		}
+		f := fail.Must(Forest(n))
 		return work(n.In[0].Type.Shape[0], len(f.Roots), len(f.Feature)+len(f.Members))
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, floatTypes))
-		fail.Check(wantRank(n, 0, 2))
+		wantType(n, 0, floatTypes)
+		wantRank(n, 0, 2)
 		f := fail.Must(Forest(n))
 		return one(ir.T(n.In[0].Type.DType, n.In[0].Type.Shape[0], f.Targets))
 	},
@@ -109,8 +106,8 @@ func Forest(n *ir.Node) (_ *TreeForest, err error) {
 	a := ir.AttrsOf[TreeEnsembleAttrs](n)
 	f := &TreeForest{Feature: a.NodesFeatureids, LeafTarget: a.LeafTargetids, Targets: a.NTargets,
 		Aggregate: a.AggregateFunction}
-	fail.Check(f.readLeaves(n, a))
-	fail.Check(f.readNodes(n, a))
+	f.readLeaves(n, a)
+	f.readNodes(n, a)
 	for _, r := range a.TreeRoots {
 		refuse(n, r < 0 || r >= len(f.Feature), "tree", "tree root %d, want 0 to %d", r, len(f.Feature)-1)
 		f.Roots = append(f.Roots, r)
@@ -118,34 +115,28 @@ func Forest(n *ir.Node) (_ *TreeForest, err error) {
 	return f, nil
 }
 
-func (f *TreeForest) readLeaves(n *ir.Node, a *TreeEnsembleAttrs) error {
+func (f *TreeForest) readLeaves(n *ir.Node, a *TreeEnsembleAttrs) {
 	leaves := len(f.LeafTarget)
-	if leaves == 0 || a.LeafWeights.Len() != leaves || f.Targets < 1 || f.Targets > maxGrams ||
-		f.Aggregate < 0 || f.Aggregate > 3 {
-		return ir.Errf(n, "tree", "%d leaves with %d weights, %d targets, aggregate function %d: out of range", leaves,
-			a.LeafWeights.Len(), f.Targets, f.Aggregate)
-	}
+	refuse(n, leaves == 0 || a.LeafWeights.Len() != leaves || f.Targets < 1 || f.Targets > maxGrams ||
+		f.Aggregate < 0 || f.Aggregate > 3, "tree",
+		"%d leaves with %d weights, %d targets, aggregate function %d: out of range", leaves, a.LeafWeights.Len(),
+		f.Targets, f.Aggregate)
 	for _, t := range f.LeafTarget {
-		if t < 0 || t >= f.Targets {
-			return ir.Errf(n, "tree", "leaf target %d, want 0 to %d", t, f.Targets-1)
-		}
+		refuse(n, t < 0 || t >= f.Targets, "tree", "leaf target %d, want 0 to %d", t, f.Targets-1)
 	}
 	f.LeafWeight, f.Follows = a.LeafWeights.Floats(), make([]bool, leaves)
 	if a.LeafFollows == nil {
-		return nil
+		return
 	}
-	if len(a.LeafFollows) != leaves || a.LeafFollows[len(a.LeafFollows)-1] != 0 {
-		return ir.Errf(n, "tree", "leaf_follows has %d values for %d leaves, want one each, 0 for the last",
-			len(a.LeafFollows), leaves)
-	}
+	refuse(n, len(a.LeafFollows) != leaves || a.LeafFollows[len(a.LeafFollows)-1] != 0, "tree",
+		"leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(a.LeafFollows), leaves)
 	for i, v := range a.LeafFollows {
 		f.Follows[i] = v != 0
 	}
 	f.HasFollows = true
-	return nil
 }
 
-func (f *TreeForest) readNodes(n *ir.Node, a *TreeEnsembleAttrs) error {
+func (f *TreeForest) readNodes(n *ir.Node, a *TreeEnsembleAttrs) {
 	k := len(f.Feature)
 	missing := a.NodesMissingValueTracksTrue
 	if missing == nil {
@@ -153,10 +144,8 @@ func (f *TreeForest) readNodes(n *ir.Node, a *TreeEnsembleAttrs) error {
 	}
 	for _, have := range []int{a.NodesModes.Len(), a.NodesSplits.Len(), len(a.NodesTruenodeids),
 		len(a.NodesFalsenodeids), len(a.NodesTrueleafs), len(a.NodesFalseleafs), len(missing)} {
-		if k == 0 || have != k {
-			return ir.Errf(n, "tree",
-				"the nodes_ attributes have different lengths, want %d values, one a node, each", k)
-		}
+		refuse(n, k == 0 || have != k, "tree",
+			"the nodes_ attributes have different lengths, want %d values, one a node, each", k)
 	}
 	f.Split = a.NodesSplits.Floats()
 	if a.MembershipValues != nil {
@@ -171,15 +160,13 @@ func (f *TreeForest) readNodes(n *ir.Node, a *TreeEnsembleAttrs) error {
 		f.True[i], yesOK = f.child(yes, a.NodesTrueleafs[i])
 		f.False[i], noOK = f.child(no, a.NodesFalseleafs[i])
 		f.Mode[i], f.MissingTrue[i] = int(a.NodesModes.Int(i)), missing[i] != 0
-		if !yesOK || !noOK || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width {
-			return ir.Errf(n, "tree", "node %d: mode %d, feature %d of %d, children %d and %d: out of range", i,
-				f.Mode[i], f.Feature[i], width, yes, no)
-		}
+		refuse(n, !yesOK || !noOK || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width,
+			"tree", "node %d: mode %d, feature %d of %d, children %d and %d: out of range", i, f.Mode[i], f.Feature[i],
+			width, yes, no)
 		if f.Mode[i] == 6 {
 			set = f.readSet(i, set)
 		}
 	}
-	return nil
 }
 
 // child is how a branch names a child: a node, or -1 - i for leaf i; false where there

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,7 +20,7 @@ type unarySpec struct {
 	// attributes read once. Floats of any width are computed by it and rounded.
 	real func(n *ir.Node) func(float64) float64
 	// check, where set, refuses attributes.
-	check func(n *ir.Node) error
+	check func(n *ir.Node)
 	// c, or cBy where attributes choose, is OpDef.C.
 	c   ir.CForm
 	cBy func(n *ir.Node) ir.CForm
@@ -44,9 +43,9 @@ func (s unarySpec) opDef() ir.OpDef {
 		Name: s.name, Domain: s.domain, Doc: s.doc, Attrs: s.attrs, MinIn: 1, Pattern: ir.Elementwise,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if s.check != nil {
-				fail.Check(s.check(n))
+				s.check(n)
 			}
-			fail.Check(wantType(n, 0, s.types))
+			wantType(n, 0, s.types)
 			return one(like(n))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -198,21 +197,8 @@ var Not = unary(unarySpec{
 })
 
 // BitwiseNot inverts every bit of an integer.
-var BitwiseNot = def(ir.OpDef{
-	Name: "BitwiseNot", Doc: "inverts every bit", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
-	C: ir.CForm{I64: "~x", U64: "~x"}.Fixed(),
-	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		fail.Check(wantType(n, 0, intTypes))
-		return one(like(n))
-	},
-	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		y := tensor.New(in[0].DType, in[0].Shape)
-		for i, k := 0, y.Len(); i < k; i++ {
-			y.SetInt(i, ^in[0].Int(i))
-		}
-		return outs(y)
-	},
-})
+var BitwiseNot = unary(unarySpec{name: "BitwiseNot", doc: "inverts every bit", types: intTypes, quant: ir.QNone,
+	c: ir.CForm{I64: "~x", U64: "~x"}, integer: fixedInt(func(v int64) int64 { return ^v })})
 
 // predicate defines an operator from reals to bool.
 func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool,
@@ -220,7 +206,7 @@ func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(f
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise, C: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			fail.Check(wantType(n, 0, floatTypes))
+			wantType(n, 0, floatTypes)
 			return one(ir.T(tensor.Bool, n.In[0].Type.Shape...))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -377,12 +363,9 @@ var Celu = unary(unarySpec{
 		a := float64(ir.AttrsOf[CeluAttrs](n).Alpha)
 		return expm1Scaled(a, a, 1)
 	},
-	check: func(n *ir.Node) error {
-		if ir.AttrsOf[CeluAttrs](n).Alpha == 0 {
-			return ir.Errf(n, "attr-value", "alpha is 0, by which it divides; want another number, or Relu, "+
-				"which is the limit")
-		}
-		return nil
+	check: func(n *ir.Node) {
+		refuse(n, ir.AttrsOf[CeluAttrs](n).Alpha == 0, "attr-value",
+			"alpha is 0, by which it divides; want another number, or Relu, which is the limit")
 	},
 })
 
@@ -498,11 +481,9 @@ var Gelu = unary(unarySpec{
 	name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh",
 	types: floatTypes,
 	attrs: ir.Declare[GeluAttrs](),
-	check: func(n *ir.Node) error {
-		if a := ir.AttrsOf[GeluAttrs](n).Approximate; a != "none" && a != "tanh" {
-			return ir.Errf(n, "attr-value", "approximate is %q, want none or tanh", a)
-		}
-		return nil
+	check: func(n *ir.Node) {
+		a := ir.AttrsOf[GeluAttrs](n).Approximate
+		refuse(n, a != "none" && a != "tanh", "attr-value", "approximate is %q, want none or tanh", a)
 	},
 	cBy: func(n *ir.Node) ir.CForm {
 		if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
