@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -97,7 +98,8 @@ func Work(n *Node) int64 {
 // EvalDequantised is the contract's rule for int8 operators without a
 // CMSIS-NN kernel: clamp(round_half_away(f(dequantised, float64) / s) + zp).
 // An EvalQ calls it for the types that its kernel does not take.
-func EvalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+func EvalDequantised(n *Node, in []*tensor.Dense) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	fin := make([]*tensor.Dense, len(in))
 	for i, d := range in {
 		if d == nil {
@@ -112,10 +114,7 @@ func EvalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			fin[i] = d
 		}
 	}
-	out, err := n.Op.Eval(n, fin)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(n.Op.Eval(n, fin))
 	for i := range out {
 		if i >= len(n.Out) {
 			break

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -61,14 +62,13 @@ func (g *Graph) Add(op *OpDef, name string, attrs Attrs, nout int, in ...*Value)
 
 // InsertBefore is Add in front of node at (nil: at the end). Inputs must be
 // defined before that place. The output of a one-output node is called name.
-func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout int, in ...*Value) (*Node, error) {
+func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout int, in ...*Value) (_ *Node,
+	err error) {
+	defer fail.Catch(&err)
 	n := &Node{ID: g.id(), Name: name, Op: op, Attrs: attrs, In: in}
 	n.dropAbsent()
 	n.Out = make([]*Value, nout)
-	types, err := InferNode(n)
-	if err != nil {
-		return nil, err
-	}
+	types := fail.Must(InferNode(n))
 	g.attach(n, types, nil)
 	if at == nil {
 		g.append(n)
@@ -86,12 +86,10 @@ func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout
 // AddNode appends a node that the caller has filled (Op, Attrs, In, Body,
 // Origin, and Out with one entry per output, whose elements are ignored): for
 // nodes with subgraphs. outNames may be nil.
-func (g *Graph) AddNode(n *Node, outNames []string) error {
+func (g *Graph) AddNode(n *Node, outNames []string) (err error) {
+	defer fail.Catch(&err)
 	n.ID = g.id()
-	types, err := InferNode(n)
-	if err != nil {
-		return err
-	}
+	types := fail.Must(InferNode(n))
 	g.attach(n, types, outNames)
 	g.append(n)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -21,14 +22,12 @@ const maxDepth = 16
 // *syntax.Error. No text makes Parse panic, and memory stays proportional to
 // the text (up to 16 MB beyond it for splat and rand).
 func Parse(src string, lookup func(domain, name string) *OpDef) (g *Graph, err error) {
+	defer fail.Catch(&err)
 	p := &parser{Parser: syntax.NewParser(src), lookup: lookup}
-	err = p.Run("graph", func() {
+	fail.Check(p.Run("graph", func() {
 		p.Word("graph")
 		g = p.graph(0)
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	return g, nil
 }
 

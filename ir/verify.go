@@ -190,11 +190,9 @@ func InferNode(n *Node) (_ []Type, err error) {
 // Reinfer recomputes the types of a node's outputs after its inputs or
 // attributes changed. The outputs keep their quantisation, and their memory order
 // where the rank is the same.
-func (g *Graph) Reinfer(n *Node) error {
-	types, err := InferNode(n)
-	if err != nil {
-		return err
-	}
+func (g *Graph) Reinfer(n *Node) (err error) {
+	defer fail.Catch(&err)
+	types := fail.Must(InferNode(n))
 	for i, v := range n.Out {
 		old := v.Type
 		t := types[i]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -20,15 +21,11 @@ type Observer func(v *ir.Value, d *tensor.Dense)
 
 // Run evaluates g on inputs in graph order and returns its outputs. Inputs
 // must have the graph's types and shapes. obs may be nil.
-func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, error) {
-	r, err := Start(g, inputs, obs)
-	if err != nil {
-		return nil, err
-	}
+func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(Start(g, inputs, obs))
 	for r.Left() > 0 {
-		if err := r.Step(); err != nil {
-			return nil, err
-		}
+		fail.Check(r.Step())
 	}
 	return r.Outputs(), nil
 }
@@ -74,13 +71,11 @@ func (r *Evaluation) Next() *ir.Node { return r.g.Nodes[r.next] }
 func (r *Evaluation) Value(v *ir.Value) *tensor.Dense { return r.get(v) }
 
 // Step evaluates the next node.
-func (r *Evaluation) Step() error {
+func (r *Evaluation) Step() (err error) {
+	defer fail.Catch(&err)
 	n := r.Next()
 	in := lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return r.get(v) })
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return err
-	}
+	out := fail.Must(ir.EvalNode(n, in))
 	return r.StepTo(out)
 }
 

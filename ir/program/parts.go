@@ -33,32 +33,28 @@ func (p *Program) part(storage *Buffer, offset int) (part, within int) {
 }
 
 // verifyParts: parts add up to the arena, and no storage lies in two of them.
-func (p *Program) verifyParts() error {
+func (p *Program) verifyParts() {
 	if len(p.Parts) == 0 {
-		return nil
+		return
 	}
 	sum, names := 0, map[string]bool{}
 	for _, x := range p.Parts {
-		if x.Bytes <= 0 || x.Bytes%Align != 0 || x.Name == "" || names[x.Name] {
-			return fault("part %q of the arena has %d bytes", x.Name, x.Bytes)
-		}
+		refuse(x.Bytes <= 0 || x.Bytes%Align != 0 || x.Name == "" || names[x.Name], "part %q of the arena has %d bytes",
+			x.Name, x.Bytes)
 		names[x.Name] = true
 		sum += x.Bytes
 	}
-	if sum != p.ArenaBytes {
-		return fault("the parts of the arena have %d bytes, it has %d", sum, p.ArenaBytes)
-	}
+	refuse(sum != p.ArenaBytes, "the parts of the arena have %d bytes, it has %d", sum, p.ArenaBytes)
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		if b.Kept || b.AliasOf >= 0 {
 			continue
 		}
 		k, at := p.Part(i)
-		if end := at + b.Bytes; at < 0 || end > p.Parts[k].Bytes {
-			return fault("%s, %d bytes at %d, leaves part %s of the arena", b, b.Bytes, b.Offset, p.Parts[k].Name)
-		}
+		end := at + b.Bytes
+		refuse(at < 0 || end > p.Parts[k].Bytes, "%s, %d bytes at %d, leaves part %s of the arena", b, b.Bytes,
+			b.Offset, p.Parts[k].Name)
 	}
-	return nil
 }
 
 // Traffic are the bytes of each buffer that a run reads and writes: operands and results
@@ -97,7 +93,7 @@ func (p *Program) PartTraffic() []int {
 // verifyShared: values that steps or the caller write share no byte while both
 // are needed. A value written over one that its step reads last is the
 // business of VerifyWrites.
-func (p *Program) verifyShared(begin []*stay) error {
+func (p *Program) verifyShared(begin []*stay) {
 	slices.SortFunc(begin, func(a, b *stay) int { return cmp.Or(a.first-b.first, a.buffer-b.buffer, a.at-b.at) })
 	end := slices.Clone(begin)
 	slices.SortFunc(end, func(a, b *stay) int { return cmp.Or(a.last-b.last, a.first-b.first) })
@@ -110,12 +106,11 @@ func (p *Program) verifyShared(begin []*stay) error {
 			end = end[1:]
 		}
 		if w := now.meets(v); w != nil {
-			return fault("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
+			fault("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
 				p.name(w.buffer), w.at, w.first, w.last, p.name(v.buffer), v.at, v.first, v.last)
 		}
 		now.add(v)
 	}
-	return nil
 }
 
 // places are values that share no byte: those without gaps by address, and

@@ -107,46 +107,35 @@ func constantsOf(calls []call.Call) []int {
 
 // verifyStaged: copies of constants lie in the staged memory, apart and aligned; no
 // byte of it is nobody's but for alignment.
-func (p *Program) verifyStaged() error {
+func (p *Program) verifyStaged() {
 	end := 0
 	for _, i := range p.Staged() {
 		c := &p.Consts[i]
-		switch {
-		case c.Ext != "":
-			return fault("constant %d, which is a file, is staged", i)
-		case c.At%Align != 0 || c.At < end:
-			return fault("constant %d is staged at %d, those before it end at %d", i, c.At, end)
-		}
+		refuse(c.Ext != "", "constant %d, which is a file, is staged", i)
+		refuse(c.At%Align != 0 || c.At < end, "constant %d is staged at %d, those before it end at %d", i, c.At, end)
 		end = c.At + c.Bytes()
 	}
-	if want := (end + Align - 1) / Align * Align; p.StagedBytes != want {
-		return fault("%d bytes of staged memory, want %d", p.StagedBytes, want)
-	}
-	return nil
+	want := (end + Align - 1) / Align * Align
+	refuse(p.StagedBytes != want, "%d bytes of staged memory, want %d", p.StagedBytes, want)
 }
 
 // verifyFetches: a step copies constants that it reads, each once and as they are in
 // flash, to memory of its own; what the same memory held before is not read any more.
-func (p *Program) verifyFetches(s *Step) error {
+func (p *Program) verifyFetches(s *Step) {
 	reads := s.Constants()
 	for n, f := range s.Fetches {
-		if f.Const < 0 || f.Const >= len(p.Consts) || f.Buffer < 0 || f.Buffer >= len(p.Buffers) {
-			return fault("%s fetches constant %d to buffer %d", s, f.Const, f.Buffer)
-		}
+		refuse(f.Const < 0 || f.Const >= len(p.Consts) || f.Buffer < 0 || f.Buffer >= len(p.Buffers),
+			"%s fetches constant %d to buffer %d", s, f.Const, f.Buffer)
 		c, b := &p.Consts[f.Const], &p.Buffers[f.Buffer]
-		switch {
-		case c.Staged || c.Ext != "" || !slices.Contains(reads, f.Const):
-			return fault("%s fetches constant %d, which it does not read from flash", s, f.Const)
-		case slices.ContainsFunc(s.Fetches[:n], func(x Fetch) bool { return x.Const == f.Const }):
-			return fault("%s fetches constant %d twice", s, f.Const)
-		case !b.IsScratch() || b.Kept || b.AliasOf >= 0 || b.Bytes < c.Bytes():
-			return fault("%s fetches constant %d, %d bytes, to %s of %d", s, f.Const, c.Bytes(), b, b.Bytes)
-		}
-		if x := s.stillRead(n); x >= 0 {
-			return fault("%s fetches constant %d over constant %d, which is still read", s, f.Const, x)
-		}
+		refuse(c.Staged || c.Ext != "" || !slices.Contains(reads, f.Const),
+			"%s fetches constant %d, which it does not read from flash", s, f.Const)
+		refuse(slices.ContainsFunc(s.Fetches[:n], func(x Fetch) bool { return x.Const == f.Const }),
+			"%s fetches constant %d twice", s, f.Const)
+		refuse(!b.IsScratch() || b.Kept || b.AliasOf >= 0 || b.Bytes < c.Bytes(),
+			"%s fetches constant %d, %d bytes, to %s of %d", s, f.Const, c.Bytes(), b, b.Bytes)
+		x := s.stillRead(n)
+		refuse(x >= 0, "%s fetches constant %d over constant %d, which is still read", s, f.Const, x)
 	}
-	return nil
 }
 
 // stillRead is a constant that was fetched to where fetch n of a step goes and that a call
