@@ -149,12 +149,10 @@ func (s *Set) Label(i int) int { return s.items[i].label }
 func (s *Set) Name(i int) string { return s.items[i].name }
 
 // Sample reads sample i.
-func (s *Set) Sample(i int) (Sample, error) {
+func (s *Set) Sample(i int) (_ Sample, err error) {
+	defer fail.Catch(&err)
 	it := &s.items[i]
-	in, err := it.read()
-	if err != nil {
-		return Sample{}, err
-	}
+	in := fail.Must(it.read())
 	return Sample{it.name, in, it.label}, nil
 }
 

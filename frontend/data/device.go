@@ -38,13 +38,12 @@ func (s *Spec) Emits() bool {
 }
 
 // Devices are the inputs for which code is wanted (emit). in are the model's inputs.
-func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
+func (s *Spec) Devices(in []*ir.Value) (_ []Device, err error) {
+	defer fail.Catch(&err)
 	if s == nil {
 		return nil, nil
 	}
-	if err := s.Check(ir.Names(in)); err != nil {
-		return nil, err
-	}
+	fail.Check(s.Check(ir.Names(in)))
 	var out []Device
 	for _, v := range in {
 		d := s.Of(v.Name)
@@ -60,9 +59,7 @@ func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
 			d.Image.used = true
 		case sound:
 			r, err := NewRecording(v, d.Sound)
-			if err != nil {
-				return nil, fmt.Errorf("--preprocess: %w", err)
-			}
+			fail.If(err != nil, "--preprocess: %w", err)
 			d.Sound.used = true
 			out = append(out, Device{Input: v.Name, Sound: &r.Sound, Rate: d.Sound.Rate, Says: r.said()})
 		}

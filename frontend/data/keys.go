@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/preprocess"
 )
@@ -214,17 +215,13 @@ func numbers(to *[]float64) setter { return reals(to, func(float64) bool { retur
 
 // reals reads numbers, each of which fits.
 func reals(to *[]float64, fits func(float64) bool) setter {
-	return func(v []string) error {
+	return func(v []string) (err error) {
+		defer fail.Catch(&err)
 		out := make([]float64, len(v))
 		for i, s := range v {
-			var err error
-			if out[i], err = parseNumber(s); err != nil {
-				return err
-			}
+			out[i] = fail.Must(parseNumber(s))
 		}
-		if len(out) == 0 || slices.ContainsFunc(out, func(x float64) bool { return !fits(x) }) {
-			return errors.New("want a number")
-		}
+		fail.If(len(out) == 0 || slices.ContainsFunc(out, func(x float64) bool { return !fits(x) }), "want a number")
 		*to = out
 		return nil
 	}

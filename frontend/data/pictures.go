@@ -87,10 +87,8 @@ func NewPicture(v *ir.Value, im *Image) (_ *Picture, err error) {
 		key string
 		v   []float64
 	}{{"mean", p.Spec.Mean}, {"std", p.Spec.Std}} {
-		if len(x.v) != 1 && len(x.v) != channels {
-			return nil, fmt.Errorf("image.%s: %d numbers; want one, or %d for the channels of input %s", x.key,
-				len(x.v), channels, v.Name)
-		}
+		fail.If(len(x.v) != 1 && len(x.v) != channels,
+			"image.%s: %d numbers; want one, or %d for the channels of input %s", x.key, len(x.v), channels, v.Name)
 	}
 	for c := range channels {
 		x := preprocess.Values{Scale: p.Spec.Scale, Mean: p.Spec.Mean[min(c, len(p.Spec.Mean)-1)],
@@ -241,10 +239,8 @@ func (p *Picture) Read(path string) (_ *tensor.Dense, err error) {
 // ReadPicture reads a PNG or JPEG file: red, green, blue of every pixel, 8 bits each.
 // What transparency hides is there, too.
 func ReadPicture(path string) (rgb []byte, width, height int, err error) {
-	b, err := files.Read(path, maxPictureBytes)
-	if err != nil {
-		return nil, 0, 0, err
-	}
+	defer fail.Catch(&err)
+	b := fail.Must(files.Read(path, maxPictureBytes))
 	c, kind, err := image.DecodeConfig(bytes.NewReader(b))
 	switch {
 	case len(b) == 0:
@@ -259,9 +255,7 @@ func ReadPicture(path string) (rgb []byte, width, height int, err error) {
 			c.Width, c.Height, preprocess.MaxSide, maxPixels)
 	}
 	m, _, err := image.Decode(bytes.NewReader(b))
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("the %s is broken: %w", strings.ToUpper(kind), err)
-	}
+	fail.If(err != nil, "the %s is broken: %w", strings.ToUpper(kind), err)
 	return pixels(m), c.Width, c.Height, nil
 }
 

@@ -5,7 +5,6 @@ package data
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -104,9 +103,7 @@ func readRows(path string) (_ []float64, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
 		es := fail.Must(npz.ReadFile(path, npz.Limits{Bytes: maxPriorBytes}))
 		a := es[0].Array
-		if len(a.Shape) < 2 || a.Shape[len(a.Shape)-1] != 4 {
-			return nil, fmt.Errorf("an array of shape %s; want Nx4", shapeText(a.Shape))
-		}
+		fail.If(len(a.Shape) < 2 || a.Shape[len(a.Shape)-1] != 4, "an array of shape %s; want Nx4", shapeText(a.Shape))
 		return a.Float64s()
 	}
 	b := fail.Must(files.Read(path, maxPriorBytes))
@@ -117,9 +114,7 @@ func readRows(path string) (_ []float64, err error) {
 	for i, row := range rows {
 		for _, s := range row {
 			x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-			if err != nil {
-				return nil, fmt.Errorf("row %d has %q; want four numbers", i+1, text.Short(s, 40))
-			}
+			fail.If(err != nil, "row %d has %q; want four numbers", i+1, text.Short(s, 40))
 			out = append(out, x)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/preprocess"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -142,31 +143,26 @@ func (s *Set) recordings(list []file) {
 }
 
 // Read reads a recording as the input's tensor.
-func (r *Recording) Read(path string) (*tensor.Dense, error) {
-	x, rate, err := ReadWAV(path, r.Spec.First)
-	if err != nil {
-		return nil, err
-	}
+func (r *Recording) Read(path string) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	x, rate := fail.Must2(ReadWAV(path, r.Spec.First))
 	want := r.Spec.Rate
 	if want == 0 {
 		if r.rate == 0 {
 			r.rate, r.from = rate, path
 		}
-		if want = r.rate; rate != want {
-			return nil, fmt.Errorf("%d samples a second, and %s has %d; audio.rate says which it shall be", rate,
-				r.from, want)
-		}
+		want = r.rate
+		fail.If(rate != want, "%d samples a second, and %s has %d; audio.rate says which it shall be", rate, r.from,
+			want)
 	}
 	return toType(r.Sound.Tensor(cut(x, rate, want, r.Sound.Length(), r.Spec.Align), r.input.Type.Shape), r.input), nil
 }
 
 // ReadWAV reads a recording: samples of 16 bits and how many a second; of several
 // channels the mean or the first.
-func ReadWAV(path string, first bool) ([]int16, int, error) {
-	b, err := files.Read(path, maxWAVBytes)
-	if err != nil {
-		return nil, 0, err
-	}
+func ReadWAV(path string, first bool) (_ []int16, _ int, err error) {
+	defer fail.Catch(&err)
+	b := fail.Must(files.Read(path, maxWAVBytes))
 	return decodeWAV(b, first)
 }
 

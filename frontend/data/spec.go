@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/preprocess"
 )
 
@@ -219,18 +220,14 @@ func copied[T any](x *T) *T {
 	return &c
 }
 
-func (s *Spec) file(path string) error {
+func (s *Spec) file(path string) (err error) {
+	defer fail.Catch(&err)
 	b, err := files.Read(path, maxSpecBytes)
 	if err != nil {
 		return files.Reason(err)
 	}
-	root, err := files.YAML(b, "write the value out")
-	if err != nil {
-		return err
-	}
-	if root == nil {
-		return errors.New("the file is empty; want keys such as image or inputs")
-	}
+	root := fail.Must(files.YAML(b, "write the value out"))
+	fail.If(root == nil, "the file is empty; want keys such as image or inputs")
 	r := &specReader{}
 	var byName *yaml.Node // read when all is known that is said of every input
 	r.mapping(root, "the file", func(k, v *yaml.Node) {

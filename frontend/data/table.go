@@ -204,9 +204,7 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 	r.Comma, r.TrimLeadingSpace, r.Comment = separator(b), true, '#'
 	r.ReuseRecord = true
 	words, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty")
-	}
+	fail.If(errors.Is(err, io.EOF), "the file is empty")
 	out := &rows{}
 	if err == nil && isNames(words) {
 		for _, c := range words {
@@ -221,10 +219,9 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 	}
 	take, label, clock := t.pick(out.columns, len(words))
 	for ; err == nil; words, err = r.Read() {
-		if len(out.numbers) >= maxTableNumbers/max(1, len(take)) {
-			return nil, fmt.Errorf("more than %d numbers in %d columns; want several files, or fewer rows "+
-				"(csv.columns picks columns)", maxTableNumbers, len(take))
-		}
+		fail.If(len(out.numbers) >= maxTableNumbers/max(1, len(take)),
+			"more than %d numbers in %d columns; want several files, or fewer rows (csv.columns picks columns)",
+			maxTableNumbers, len(take))
 		if clock >= 0 {
 			out.times = append(out.times, timeOf(words[clock], len(out.numbers)+1, clock))
 		}

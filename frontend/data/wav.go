@@ -5,7 +5,6 @@ package data
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -28,29 +27,23 @@ type wavFormat struct {
 // several channels it is the mean or the first.
 func decodeWAV(b []byte, first bool) (_ []int16, rate int, err error) {
 	defer fail.Catch(&err)
-	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
-		return nil, 0, errors.New("no WAV file: it does not begin with RIFF and WAVE")
-	}
+	fail.If(len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE",
+		"no WAV file: it does not begin with RIFF and WAVE")
 	var f *wavFormat
 	open := slices.Contains([]uint32{0, math.MaxUint32}, binary.LittleEndian.Uint32(b[4:])) // the recorder did not end
 	for rest := b[12:]; len(rest) >= 8; {
 		id, size := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))
 		body := rest[8:]
 		if id == "data" {
-			if f == nil {
-				return nil, 0, errors.New("broken: sound comes before its format")
-			}
+			fail.If(f == nil, "broken: sound comes before its format")
 			if size != math.MaxUint32 && !(size == 0 && open) { // else a recorder wrote what it could not know yet
-				if size > uint64(len(body)) {
-					return nil, 0, fmt.Errorf("cut short: %d bytes of sound, %d are said to be there", len(body), size)
-				}
+				fail.If(size > uint64(len(body)), "cut short: %d bytes of sound, %d are said to be there", len(body),
+					size)
 				body = body[:size]
 			}
 			return f.samples(body, first), f.rate, nil
 		}
-		if size > uint64(len(body)) {
-			return nil, 0, fmt.Errorf("cut short: a part %q of %d bytes, %d are there", id, size, len(body))
-		}
+		fail.If(size > uint64(len(body)), "cut short: a part %q of %d bytes, %d are there", id, size, len(body))
 		if id == "fmt " {
 			f = parseFormat(body[:size])
 		}

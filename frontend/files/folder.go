@@ -58,16 +58,14 @@ const stagePrefix = ".nncc-tmp-"
 // NewFolder prepares the output folder dir. The file manifest in it, JSON with
 // the keys generator and files, tells what nncc wrote; places that are somebody
 // else's are refused before any work is done.
-func NewFolder(dir, manifest string) (*Folder, error) {
+func NewFolder(dir, manifest string) (_ *Folder, err error) {
+	defer fail.Catch(&err)
 	name := dir
 	if err := Ours(dir, manifest); err != nil {
 		return nil, unwritable(name, err)
 	}
 	// Absolute: the current folder itself may be the one that is replaced.
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
+	dir = fail.Must(filepath.Abs(dir))
 	f := &Folder{name: name, dir: dir, manifest: manifest, base: filepath.Dir(dir)}
 	if err := os.MkdirAll(f.base, 0o777); err != nil {
 		return nil, unwritable(name, err)
@@ -431,7 +429,8 @@ func Hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // isEmpty reports a folder that is absent, or holds nothing but what nncc works with; an error where it cannot
 // become an output folder.
-func isEmpty(dir string) (bool, error) {
+func isEmpty(dir string) (_ bool, err error) {
+	defer fail.Catch(&err)
 	st, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -439,12 +438,9 @@ func isEmpty(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if st.Mode()&fs.ModeSymlink != 0 {
-		return false, fmt.Errorf("%s is a symbolic link, which nncc does not follow: name the folder itself", dir)
-	}
-	if !st.IsDir() {
-		return false, fmt.Errorf("%s exists and is no folder: it is %s", dir, Kind(st.Mode()))
-	}
+	fail.If(st.Mode()&fs.ModeSymlink != 0, "%s is a symbolic link, which nncc does not follow: name the folder itself",
+		dir)
+	fail.If(!st.IsDir(), "%s exists and is no folder: it is %s", dir, Kind(st.Mode()))
 	es, err := os.ReadDir(dir)
 	return !slices.ContainsFunc(es, func(e fs.DirEntry) bool {
 		return e.Name() != lockName && !strings.HasPrefix(e.Name(), stagePrefix)

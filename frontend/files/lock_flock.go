@@ -8,6 +8,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 const noFollow = syscall.O_NOFOLLOW
@@ -15,10 +17,8 @@ const noFollow = syscall.O_NOFOLLOW
 // tryLock takes the lock at path. The file is removed with the lock, so that a
 // lock on a file that has gone is worth nothing and is not given.
 func tryLock(path string) (unlock func(), err error) {
-	f, err := hold(path)
-	if err != nil {
-		return nil, err
-	}
+	defer fail.Catch(&err)
+	f := fail.Must(hold(path))
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err != syscall.EINTR {

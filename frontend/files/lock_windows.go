@@ -18,10 +18,8 @@ const (
 // tryLock takes the lock at path: a file that no other process can open meanwhile,
 // and that the system removes when it is closed.
 func tryLock(path string) (unlock func(), err error) {
-	name, err := syscall.UTF16PtrFromString(path)
-	if err != nil {
-		return nil, err
-	}
+	defer fail.Catch(&err)
+	name := fail.Must(syscall.UTF16PtrFromString(path))
 	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS,
 		syscall.FILE_ATTRIBUTE_NORMAL|deleteOnClose, 0)
 	// A file that is about to go gives "access denied".

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -126,11 +127,9 @@ func (e *SizeError) reason() error {
 }
 
 // Read reads a regular file of at most so many bytes.
-func Read(path string, most int64) ([]byte, error) {
-	f, st, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
+func Read(path string, most int64) (_ []byte, err error) {
+	defer fail.Catch(&err)
+	f, st := fail.Must2(Open(path))
 	defer f.Close()
 	if st.Size() > most {
 		return nil, &SizeError{path, st.Size(), most}

@@ -41,9 +41,7 @@ func Replace(dir string, list []Target, keep ...string) (err error) {
 	root := fail.Must(os.OpenRoot(dir))
 	defer root.Close()
 	for _, t := range list { // before anything is made here
-		if _, err := replaceable(root, dir, t, keep); err != nil {
-			return err
-		}
+		fail.Must(replaceable(root, dir, t, keep))
 	}
 	unlock, err := lock(dir)
 	if err != nil {
@@ -135,11 +133,10 @@ func sweepFiles(root *os.Root) {
 }
 
 // replaceable refuses what is not a regular file that may be replaced.
-func replaceable(root *os.Root, dir string, t Target, keep []string) (fs.FileInfo, error) {
+func replaceable(root *os.Root, dir string, t Target, keep []string) (_ fs.FileInfo, err error) {
+	defer fail.Catch(&err)
 	full := filepath.Join(dir, filepath.FromSlash(t.Path))
-	if !filepath.IsLocal(filepath.FromSlash(t.Path)) {
-		return nil, fmt.Errorf("%s leads out of the folder %s", t.Path, dir)
-	}
+	fail.If(!filepath.IsLocal(filepath.FromSlash(t.Path)), "%s leads out of the folder %s", t.Path, dir)
 	st, err := root.Lstat(t.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -147,13 +144,9 @@ func replaceable(root *os.Root, dir string, t Target, keep []string) (fs.FileInf
 	if err != nil {
 		return nil, inside(dir, t.Path, err)
 	}
-	if st.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; want a file", full)
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, which is not replaced: name a regular file, or one that does not exist yet",
-			full, Kind(st.Mode()))
-	}
+	fail.If(st.IsDir(), "%s is a folder; want a file", full)
+	fail.If(!st.Mode().IsRegular(),
+		"%s is %s, which is not replaced: name a regular file, or one that does not exist yet", full, Kind(st.Mode()))
 	for _, k := range keep {
 		if in, err := os.Stat(k); err == nil && os.SameFile(in, st) {
 			return nil, fmt.Errorf("%s is read by this command (%s) and is not written over: choose another name", full,

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -34,18 +35,12 @@ type Array struct {
 
 // New makes an Array from a typed slice; the dtype follows from the slice's type
 // (a []uint16 is uint16).
-func New(shape []int, data any) (*Array, error) {
+func New(shape []int, data any) (_ *Array, err error) {
+	defer fail.Catch(&err)
 	dt, n := typeOf(data)
-	if dt == "" {
-		return nil, fmt.Errorf("npz: a %T cannot be stored; want a slice of a numeric type or bool", data)
-	}
-	want, err := elements(shape)
-	if err != nil {
-		return nil, err
-	}
-	if n != want {
-		return nil, fmt.Errorf("npz: %d values for shape %v, want %d", n, shape, want)
-	}
+	fail.If(dt == "", "npz: a %T cannot be stored; want a slice of a numeric type or bool", data)
+	want := fail.Must(elements(shape))
+	fail.If(n != want, "npz: %d values for shape %v, want %d", n, shape, want)
 	return &Array{DType: dt, Shape: slices.Clone(shape), Data: data}, nil
 }
 
@@ -67,16 +62,13 @@ func (a *Array) Float64s() ([]float64, error) {
 
 // Int64s converts integer and bool arrays; a uint64 beyond int64, or any
 // floating-point or complex dtype, gives an error.
-func (a *Array) Int64s() ([]int64, error) {
+func (a *Array) Int64s() (_ []int64, err error) {
+	defer fail.Catch(&err)
 	dt, ok := tensorTypes[a.DType]
-	if !ok || dt.IsFloat() {
-		return nil, fmt.Errorf("npz: a %s array is not an integer array", a.DType)
-	}
+	fail.If(!ok || dt.IsFloat(), "npz: a %s array is not an integer array", a.DType)
 	if d, ok := a.Data.([]uint64); ok {
 		for i, v := range d {
-			if v > math.MaxInt64 {
-				return nil, fmt.Errorf("npz: element %d is %d, beyond int64", i, v)
-			}
+			fail.If(v > math.MaxInt64, "npz: element %d is %d, beyond int64", i, v)
 		}
 	}
 	return a.flat(dt).Int64s(), nil
@@ -91,23 +83,18 @@ const maxRank = 64
 
 // elements is the product of the extents, or an error for a negative extent or a
 // product that does not fit an int.
-func elements(shape []int) (int, error) {
-	if len(shape) > maxRank {
-		return 0, fmt.Errorf("npz: rank %d, at most %d is possible", len(shape), maxRank)
-	}
+func elements(shape []int) (_ int, err error) {
+	defer fail.Catch(&err)
+	fail.If(len(shape) > maxRank, "npz: rank %d, at most %d is possible", len(shape), maxRank)
 	n := 1
 	zero := false
 	for _, d := range shape {
-		if d < 0 {
-			return 0, fmt.Errorf("npz: negative extent in shape %v", shape)
-		}
+		fail.If(d < 0, "npz: negative extent in shape %v", shape)
 		if d == 0 {
 			zero = true
 			continue
 		}
-		if n > math.MaxInt/d {
-			return 0, fmt.Errorf("npz: shape %v overflows the size of memory", shape)
-		}
+		fail.If(n > math.MaxInt/d, "npz: shape %v overflows the size of memory", shape)
 		n *= d
 	}
 	if zero {

@@ -15,15 +15,11 @@ import (
 )
 
 // ReadTensor reads a .npy file.
-func ReadTensor(path string, lim Limits) (*tensor.Dense, error) {
-	a, err := ReadNpyFile(path, lim)
-	if err != nil {
-		return nil, err
-	}
+func ReadTensor(path string, lim Limits) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	a := fail.Must(ReadNpyFile(path, lim))
 	d, err := ToTensor(a)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	return d, nil
 }
 
@@ -104,7 +100,8 @@ func (r *inputs) archive(file string) (err error) {
 func exists(p string) bool { _, err := os.Stat(p); return err == nil }
 
 // ReadNamed gives arrays of a .npz file or a folder by name; nil for absent ones.
-func ReadNamed(path string, lim Limits) (func(string) (*tensor.Dense, error), error) {
+func ReadNamed(path string, lim Limits) (_ func(string) (*tensor.Dense, error), err error) {
+	defer fail.Catch(&err)
 	if !strings.HasSuffix(path, ".npz") {
 		return func(name string) (*tensor.Dense, error) {
 			p := filepath.Join(path, name+".npy")
@@ -114,10 +111,7 @@ func ReadNamed(path string, lim Limits) (func(string) (*tensor.Dense, error), er
 			return ReadTensor(p, lim)
 		}, nil
 	}
-	es, err := ReadNpzFile(path, lim)
-	if err != nil {
-		return nil, err
-	}
+	es := fail.Must(ReadNpzFile(path, lim))
 	return func(name string) (*tensor.Dense, error) {
 		for _, e := range es {
 			if e.Name == name {

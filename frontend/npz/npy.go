@@ -43,16 +43,12 @@ func ReadNpy(r io.Reader, lim Limits) (*Array, error) {
 }
 
 // ReadNpyFile reads a .npy file.
-func ReadNpyFile(path string, lim Limits) (*Array, error) {
-	f, st, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func ReadNpyFile(path string, lim Limits) (_ *Array, err error) {
+	defer fail.Catch(&err)
+	f, st := fail.Must2(files.Open(path))
 	defer f.Close()
 	a, err := readNpy(bufio.NewReaderSize(f, 1<<16), st.Size(), true, lim.orDefault())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	return a, nil
 }
 
@@ -62,14 +58,10 @@ func ReadNpyFile(path string, lim Limits) (*Array, error) {
 func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (_ *Array, err error) {
 	defer fail.Catch(&err)
 	h := readHeader(r)
-	if int64(h.dataBytes()) > lim.Bytes {
-		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.shape, h.dtype, h.dataBytes(),
-			lim.Bytes)
-	}
-	if size >= 0 && size-int64(h.bytes) != int64(h.dataBytes()) {
-		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.bytes), h.shape,
-			h.dtype, h.dataBytes())
-	}
+	fail.If(int64(h.dataBytes()) > lim.Bytes, "npz: shape %v of %s is %d bytes, the limit is %d", h.shape, h.dtype,
+		h.dataBytes(), lim.Bytes)
+	fail.If(size >= 0 && size-int64(h.bytes) != int64(h.dataBytes()),
+		"npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.bytes), h.shape, h.dtype, h.dataBytes())
 	data := fail.Must(readData(r, h, onDisk))
 	var one [1]byte
 	if n, err := io.ReadFull(r, one[:]); n != 0 {
@@ -142,12 +134,9 @@ func WriteNpy(w io.Writer, a *Array) (err error) {
 	n := fail.Must(elements(a.Shape))
 	info, ok := dtypes[a.DType]
 	t, have := typeOf(a.Data)
-	if !ok || t != a.DType && !(a.DType == "float16" && t == "uint16") {
-		return fmt.Errorf("npz: dtype %q does not fit data of type %T", a.DType, a.Data)
-	}
-	if have != n {
-		return fmt.Errorf("npz: %d values for shape %v, want %d", have, a.Shape, n)
-	}
+	fail.If(!ok || t != a.DType && !(a.DType == "float16" && t == "uint16"),
+		"npz: dtype %q does not fit data of type %T", a.DType, a.Data)
+	fail.If(have != n, "npz: %d values for shape %v, want %d", have, a.Shape, n)
 	fail.Must(io.WriteString(w, headerText(a.Shape, info)))
 	bw := bufio.NewWriterSize(w, 1<<16)
 	fail.Check(binary.Write(bw, binary.LittleEndian, a.Data))

@@ -33,26 +33,17 @@ func ReadNpz(r io.ReaderAt, size int64, lim Limits, want func(name string) bool)
 	defer fail.Catch(&err)
 	lim = lim.orDefault()
 	z, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("npz: not a .npz archive: %w", err)
-	}
-	if len(z.File) > lim.Entries {
-		return nil, fmt.Errorf("npz: %d entries, the limit is %d", len(z.File), lim.Entries)
-	}
+	fail.If(err != nil, "npz: not a .npz archive: %w", err)
+	fail.If(len(z.File) > lim.Entries, "npz: %d entries, the limit is %d", len(z.File), lim.Entries)
 	z.File = slices.DeleteFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") })
 	names, packed := map[string]bool{}, uint64(0)
 	for _, f := range z.File {
 		name, ok := strings.CutSuffix(f.Name, ".npy")
-		if !ok {
-			return nil, fmt.Errorf("npz: %.64q in the archive is not a .npy file", f.Name)
-		}
-		if names[name] {
-			return nil, fmt.Errorf("npz: the archive has two arrays %.64q", name)
-		}
-		if c := f.CompressedSize64; c > uint64(size) || packed+c > uint64(size) {
-			return nil, fmt.Errorf("npz: the entries up to %.64q claim more packed bytes than the %d of the file", name,
-				size)
-		}
+		fail.If(!ok, "npz: %.64q in the archive is not a .npy file", f.Name)
+		fail.If(names[name], "npz: the archive has two arrays %.64q", name)
+		c := f.CompressedSize64
+		fail.If(c > uint64(size) || packed+c > uint64(size),
+			"npz: the entries up to %.64q claim more packed bytes than the %d of the file", name, size)
 		packing(f, name)
 		names[name], packed = true, packed+f.CompressedSize64
 	}
@@ -65,9 +56,7 @@ func ReadNpz(r io.ReaderAt, size int64, lim Limits, want func(name string) bool)
 			if errors.Is(err, ErrText) {
 				continue
 			}
-			if err != nil {
-				return nil, fmt.Errorf("array %.64q: %w", e.Name, err)
-			}
+			fail.If(err != nil, "array %.64q: %w", e.Name, err)
 			left -= int64(e.Array.Len() * dtypes[e.Array.DType].size)
 		}
 		out = append(out, e)
@@ -92,11 +81,9 @@ func packing(f *zip.File, name string) {
 	}
 }
 
-func readEntry(f *zip.File, lim Limits) (*Array, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
+func readEntry(f *zip.File, lim Limits) (_ *Array, err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(f.Open())
 	defer r.Close()
 	return readNpy(r, int64(f.UncompressedSize64), f.Method == zip.Store, lim)
 }
@@ -128,16 +115,12 @@ func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 }
 
 // ReadNpzNamed is ReadNpzFile for the arrays that want names; of the others, the entries have no array.
-func ReadNpzNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
-	f, st, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func ReadNpzNamed(path string, lim Limits, want func(name string) bool) (_ []Entry, err error) {
+	defer fail.Catch(&err)
+	f, st := fail.Must2(files.Open(path))
 	defer f.Close()
 	es, err := ReadNpz(f, st.Size(), lim, want)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	return es, nil
 }
 
@@ -145,18 +128,14 @@ func ReadNpzNamed(path string, lim Limits, want func(name string) bool) ([]Entry
 // stored, not packed, and carry no time: the same entries give the same bytes.
 func WriteNpz(w io.Writer, entries []Entry) error { return writeNpz(w, entries, zip.Store) }
 
-func writeNpz(w io.Writer, entries []Entry, method uint16) error {
+func writeNpz(w io.Writer, entries []Entry, method uint16) (err error) {
+	defer fail.Catch(&err)
 	z := zip.NewWriter(w)
 	seen := map[string]bool{}
 	for _, e := range entries {
-		if seen[e.Name] {
-			return fmt.Errorf("npz: the array %.64q is written twice", e.Name)
-		}
+		fail.If(seen[e.Name], "npz: the array %.64q is written twice", e.Name)
 		seen[e.Name] = true
-		f, err := z.CreateHeader(&zip.FileHeader{Name: e.Name + ".npy", Method: method, Modified: time.Time{}})
-		if err != nil {
-			return err
-		}
+		f := fail.Must(z.CreateHeader(&zip.FileHeader{Name: e.Name + ".npy", Method: method, Modified: time.Time{}}))
 		if err := WriteNpy(f, e.Array); err != nil {
 			return fmt.Errorf("array %.64q: %w", e.Name, err)
 		}

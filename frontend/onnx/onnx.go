@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -85,11 +86,9 @@ func Marshal(m *pb.ModelProto) ([]byte, error) { return exporter.Marshal(m) }
 // one. The errors that Check and Import find come back as ImportErrors, all of
 // them; Check's warnings go to opt.Note. The model is returned as soon as the
 // file could be decoded, also beside an error.
-func Open(path string, lim Limits, opt ImportOptions) (*Model, *ir.Graph, error) {
-	m, err := Load(path, lim)
-	if err != nil {
-		return nil, nil, err
-	}
+func Open(path string, lim Limits, opt ImportOptions) (_ *Model, _ *ir.Graph, err error) {
+	defer fail.Catch(&err)
+	m := fail.Must(Load(path, lim))
 	g, err := OpenModel(m, opt)
 	return m, g, err
 }
@@ -111,11 +110,9 @@ func OpenModel(m *Model, opt ImportOptions) (*ir.Graph, error) {
 // LoadFunctions reads a library of functions for ImportOptions.Functions: an ONNX
 // model whose functions are taken, or functions in ONNX's text syntax. The error is an
 // ImportErrors where the file could be read but its functions have faults.
-func LoadFunctions(path string, lim Limits) ([]*pb.FunctionProto, error) {
-	fs, err := model.LoadFunctions(path, lim)
-	if err != nil {
-		return nil, err
-	}
+func LoadFunctions(path string, lim Limits) (_ []*pb.FunctionProto, err error) {
+	defer fail.Catch(&err)
+	fs := fail.Must(model.LoadFunctions(path, lim))
 	if err := asError(check.Functions(fs, lim)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

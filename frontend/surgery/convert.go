@@ -115,17 +115,15 @@ func TransposeReshape(d *tensor.Dense, perm, shape []int) *tensor.Dense {
 	return d.Reshaped(shape)
 }
 
-func checkPerm(perm []int, rank int) error {
+func checkPerm(perm []int, rank int) (err error) {
+	defer fail.Catch(&err)
 	seen := make([]bool, len(perm))
 	for _, p := range perm {
-		if p < 0 || p >= len(perm) || seen[p] {
-			return fmt.Errorf("%v is no permutation; want each of 0 to %d once", perm, len(perm)-1)
-		}
+		fail.If(p < 0 || p >= len(perm) || seen[p], "%v is no permutation; want each of 0 to %d once", perm,
+			len(perm)-1)
 		seen[p] = true
 	}
-	if len(perm) != rank {
-		return fmt.Errorf("permutation %v has %d places, want %d", perm, len(perm), rank)
-	}
+	fail.If(len(perm) != rank, "permutation %v has %d places, want %d", perm, len(perm), rank)
 	return nil
 }
 
@@ -198,13 +196,11 @@ func (m *Model) SplitToMaps(name string, axis int, maps, as []string) {
 }
 
 // noShape explains that a value's shape is not known.
-func (m *Model) noShape(value string) error {
-	if err := m.wantValue(value); err != nil {
-		return err
-	}
-	if t, ok := m.Shapes().Type(value); ok {
-		return fmt.Errorf("value %s has shape %s; want fixed sizes (pin_dims)", quote(value), ShapeText(t.Shape))
-	}
+func (m *Model) noShape(value string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(m.wantValue(value))
+	t, ok := m.Shapes().Type(value)
+	fail.If(ok, "value %s has shape %s; want fixed sizes (pin_dims)", quote(value), ShapeText(t.Shape))
 	why := ""
 	if s := m.Shapes(); len(s.Problems) > 0 {
 		why = ": " + s.Problems[0].Error()

@@ -400,15 +400,14 @@ func (g *merger) finish(want []string) {
 
 // compatible compares the declarations of two ends of a connection, as far as
 // both say something.
-func compatible(a, b *pb.ValueInfoProto) error {
+func compatible(a, b *pb.ValueInfoProto) (err error) {
+	defer fail.Catch(&err)
 	x, s, ok1 := declared(a)
 	y, t, ok2 := declared(b)
 	if !ok1 || !ok2 {
 		return nil
 	}
-	if x != y {
-		return fmt.Errorf("element types %s and %s differ", model.ElemTypeName(x), model.ElemTypeName(y))
-	}
+	fail.If(x != y, "element types %s and %s differ", model.ElemTypeName(x), model.ElemTypeName(y))
 	if s == nil || t == nil {
 		return nil
 	}
@@ -416,9 +415,7 @@ func compatible(a, b *pb.ValueInfoProto) error {
 	for i := 0; !bad && i < len(s); i++ {
 		bad = s[i].Size >= 0 && t[i].Size >= 0 && s[i].Size != t[i].Size
 	}
-	if bad {
-		return fmt.Errorf("shapes %s and %s differ", ShapeText(s), ShapeText(t))
-	}
+	fail.If(bad, "shapes %s and %s differ", ShapeText(s), ShapeText(t))
 	return nil
 }
 

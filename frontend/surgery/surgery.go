@@ -47,15 +47,11 @@ type Model struct {
 
 // Load reads a model file. External data become part of the model, so that it
 // can be written anywhere.
-func Load(path string, lim onnx.Limits) (*Model, error) {
-	m, err := onnx.Load(path, lim)
-	if err != nil {
-		return nil, err
-	}
+func Load(path string, lim onnx.Limits) (_ *Model, err error) {
+	defer fail.Catch(&err)
+	m := fail.Must(onnx.Load(path, lim))
 	s, err := New(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	return s, nil
 }
 
@@ -68,9 +64,7 @@ func New(m *onnx.Model) (_ *Model, err error) {
 		p := fail.Must(onnx.Export(g, onnx.ExportOptions{Custom: true, Producer: m.Proto.GetProducerName()}))
 		m = &onnx.Model{Proto: p, Limits: m.Limits}
 	}
-	if m.Proto.GetGraph() == nil {
-		return nil, fmt.Errorf("the model has no graph; want a ModelProto with a graph")
-	}
+	fail.If(m.Proto.GetGraph() == nil, "the model has no graph; want a ModelProto with a graph")
 	s := &Model{Proto: proto.Clone(m.Proto).(*pb.ModelProto), lim: m.Limits}
 	s.internalise(m.Dir)
 	return s, nil

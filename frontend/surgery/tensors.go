@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -25,16 +24,10 @@ func (m *Model) internalise(dir string) {
 			return nil
 		}
 		n, err := model.RawBytes(t)
-		if err != nil {
-			return fmt.Errorf("tensor %s: %w", quote(t.GetName()), err)
-		}
+		fail.If(err != nil, "tensor %s: %w", quote(t.GetName()), err)
 		// The bytes, whatever they stand for.
-		b, err := onnx.TensorData(&pb.TensorProto{Name: t.Name, DataType: proto.Int32(int32(pb.TensorProto_UINT8)),
-			Dims:         []int64{n},
-			DataLocation: t.DataLocation, ExternalData: t.ExternalData}, dir, m.lim)
-		if err != nil {
-			return err
-		}
+		b := fail.Must(onnx.TensorData(&pb.TensorProto{Name: t.Name, DataType: proto.Int32(int32(pb.TensorProto_UINT8)),
+			Dims: []int64{n}, DataLocation: t.DataLocation, ExternalData: t.ExternalData}, dir, m.lim))
 		t.RawData, t.DataLocation, t.ExternalData = b.Bytes(), nil, nil
 		return nil
 	})

@@ -5,7 +5,6 @@ package tflite
 
 import (
 	"crypto/sha256"
-	"fmt"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite/convert"
@@ -33,17 +32,13 @@ type Custom struct {
 
 // CustomData are the operators of a name in a model's first graph; an error where there is none.
 func CustomData(b []byte, name string) (out []Custom, err error) {
-	m, err := model.Parse(b, onnx.Limits{})
-	if err != nil {
-		return nil, err
-	}
+	defer fail.Catch(&err)
+	m := fail.Must(model.Parse(b, onnx.Limits{}))
 	for _, o := range m.Graphs[0].Ops {
 		if o.Name == name && len(o.In) > 0 && o.In[0] != nil {
 			out = append(out, Custom{o.String(), o.In[0].Data})
 		}
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("no operator %s in the model", name)
-	}
+	fail.If(len(out) == 0, "no operator %s in the model", name)
 	return out, nil
 }

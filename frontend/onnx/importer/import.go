@@ -213,23 +213,19 @@ func (im *importer) constant(t *pb.TensorProto, name string) (_ *ir.Value, err e
 }
 
 // dense decodes a sparse constant.
-func (im *importer) dense(t *pb.SparseTensorProto) (*tensor.Dense, error) {
-	d, err := im.m.Sparse(t)
-	if err != nil {
-		return nil, err
-	}
+func (im *importer) dense(t *pb.SparseTensorProto) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	d := fail.Must(im.m.Sparse(t))
 	return d, im.decode(t.GetValues().GetName(), d)
 }
 
 // tensor decodes a constant; those of loops and functions are met repeatedly.
-func (im *importer) tensor(t *pb.TensorProto) (*tensor.Dense, error) {
+func (im *importer) tensor(t *pb.TensorProto) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	if d := im.tensors[t]; d != nil {
 		return d, nil
 	}
-	d, err := im.m.Tensor(t)
-	if err != nil {
-		return nil, err
-	}
+	d := fail.Must(im.m.Tensor(t))
 	im.tensors[t] = d
 	return d, im.decode(t.GetName(), d)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 type external struct {
@@ -26,14 +27,13 @@ type external struct {
 }
 
 // parseExternal reads the key-value pairs and checks the location by its text.
-func parseExternal(t *pb.TensorProto) (external, error) {
+func parseExternal(t *pb.TensorProto) (_ external, err error) {
+	defer fail.Catch(&err)
 	e := external{length: -1}
 	seen := map[string]bool{}
 	for _, kv := range t.ExternalData {
 		k, v := kv.GetKey(), kv.GetValue()
-		if seen[k] {
-			return e, fmt.Errorf("external data: the key %s appears twice", Quote(k))
-		}
+		fail.If(seen[k], "external data: the key %s appears twice", Quote(k))
 		seen[k] = true
 		var err error
 		switch k {
@@ -60,46 +60,31 @@ func parseExternal(t *pb.TensorProto) (external, error) {
 		return e, fmt.Errorf("external data: the path %s has a backslash; want / between folders", Quote(e.location))
 	}
 	for _, p := range strings.Split(e.location, "/") {
-		if p == ".." {
-			return e, fmt.Errorf("external data: the path %s leaves the model's folder (it has a .. in it)",
-				Quote(e.location))
-		}
+		fail.If(p == "..", "external data: the path %s leaves the model's folder (it has a .. in it)",
+			Quote(e.location))
 	}
 	return e, nil
 }
 
-func nonNegative(key, v string) (int64, error) {
+func nonNegative(key, v string) (_ int64, err error) {
+	defer fail.Catch(&err)
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("external data: the %s is %s; want a whole number", key, Quote(v))
-	}
-	if n < 0 {
-		return 0, fmt.Errorf("external data: the %s is negative (%d)", key, n)
-	}
+	fail.If(err != nil, "external data: the %s is %s; want a whole number", key, Quote(v))
+	fail.If(n < 0, "external data: the %s is negative (%d)", key, n)
 	return n, nil
 }
 
 // openExternal opens the file that holds a tensor's data and checks that it has
 // want bytes there. Links are followed only as long as they stay below dir.
-func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external, error) {
-	e, err := parseExternal(t)
-	if err != nil {
-		return nil, e, err
-	}
-	if e.length >= 0 && e.length != want {
-		return nil, e, fmt.Errorf("external data: the length is %d bytes; want %d for shape %s", e.length, want,
-			DimsText(t.Dims))
-	}
-	if e.offset > math.MaxInt64-want {
-		return nil, e, fmt.Errorf("external data: the offset %d and the length %d overflow", e.offset, want)
-	}
-	if dir == "" {
-		return nil, e, fmt.Errorf("external data in %s, but the model was not read from a folder", Quote(e.location))
-	}
+func openExternal(t *pb.TensorProto, dir string, want int64) (_ *os.File, _ external, err error) {
+	defer fail.Catch(&err)
+	e := fail.Must(parseExternal(t))
+	fail.If(e.length >= 0 && e.length != want, "external data: the length is %d bytes; want %d for shape %s", e.length,
+		want, DimsText(t.Dims))
+	fail.If(e.offset > math.MaxInt64-want, "external data: the offset %d and the length %d overflow", e.offset, want)
+	fail.If(dir == "", "external data in %s, but the model was not read from a folder", Quote(e.location))
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, e, fmt.Errorf("external data: %w", err)
-	}
+	fail.If(err != nil, "external data: %w", err)
 	defer root.Close()
 	name := path.Clean(e.location)
 	// The kind of file is looked at before opening: opening a pipe would wait.
@@ -139,11 +124,9 @@ func unwrapPath(err error) error {
 	return err
 }
 
-func readExternal(t *pb.TensorProto, dir string, want int64) ([]byte, error) {
-	f, e, err := openExternal(t, dir, want)
-	if err != nil {
-		return nil, err
-	}
+func readExternal(t *pb.TensorProto, dir string, want int64) (_ []byte, err error) {
+	defer fail.Catch(&err)
+	f, e := fail.Must2(openExternal(t, dir, want))
 	defer f.Close()
 	b := make([]byte, want)
 	if _, err := io.ReadFull(io.NewSectionReader(f, e.offset, want), b); err != nil {

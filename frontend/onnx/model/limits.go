@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -88,11 +89,10 @@ func (l *Limits) put(x limit, v int64) {
 
 // Set takes NAME=N, as on the command line; N may end in K, M or G (powers of
 // 1024).
-func (l *Limits) Set(s string) error {
+func (l *Limits) Set(s string) (err error) {
+	defer fail.Catch(&err)
 	name, v, ok := strings.Cut(s, "=")
-	if !ok {
-		return fmt.Errorf("%q: want NAME=N", s)
-	}
+	fail.If(!ok, "%q: want NAME=N", s)
 	for _, x := range limits {
 		if x.name != name {
 			continue
@@ -103,9 +103,8 @@ func (l *Limits) Set(s string) error {
 			v = v[:i]
 		}
 		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 1 || n > (1<<62)>>shift {
-			return fmt.Errorf("%q: want a number from 1, perhaps with K, M or G behind it", s)
-		}
+		fail.If(err != nil || n < 1 || n > (1<<62)>>shift, "%q: want a number from 1, perhaps with K, M or G behind it",
+			s)
 		l.put(x, n<<shift)
 		return nil
 	}

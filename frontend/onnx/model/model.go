@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -94,12 +95,10 @@ type Format struct {
 
 // Load reads a model file, in ONNX's format or one of the others. External data is looked
 // for below the file's folder.
-func Load(path string, lim Limits, others ...Format) (*Model, error) {
+func Load(path string, lim Limits, others ...Format) (_ *Model, err error) {
+	defer fail.Catch(&err)
 	lim = lim.OrDefault()
-	b, err := readFile(path, lim)
-	if err != nil {
-		return nil, err
-	}
+	b := fail.Must(readFile(path, lim))
 	parse := Parse
 	for _, f := range others {
 		if f.Is(b) {
@@ -107,9 +106,7 @@ func Load(path string, lim Limits, others ...Format) (*Model, error) {
 		}
 	}
 	m, err := parse(b, lim)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	m.Path = path
 	m.Dir = filepath.Dir(path)
 	return m, nil
@@ -134,20 +131,16 @@ const maxText = 16 << 20
 
 // Parse decodes a model from memory, in the binary form or in ONNX's text syntax;
 // it has no folder for external data until the caller sets Dir.
-func Parse(b []byte, lim Limits) (*Model, error) {
+func Parse(b []byte, lim Limits) (_ *Model, err error) {
+	defer fail.Catch(&err)
 	lim = lim.OrDefault()
-	if len(b) == 0 {
-		return nil, errors.New("the file is empty; want an ONNX or TensorFlow Lite model")
-	}
-	if what := guess(b); what != "" {
-		return nil, fmt.Errorf("not an ONNX model: %s", what)
-	}
+	fail.If(len(b) == 0, "the file is empty; want an ONNX or TensorFlow Lite model")
+	what := guess(b)
+	fail.If(what != "", "not an ONNX model: %s", what)
 	p := &pb.ModelProto{}
 	if isText(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("<")) {
-		if len(b) > maxText {
-			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form",
-				len(b), maxText)
-		}
+		fail.If(len(b) > maxText, "text of %d bytes; models in ONNX's text syntax may have %d, want the binary form",
+			len(b), maxText)
 		var err error
 		if p, err = functions.ParseModel(string(b)); err != nil {
 			return nil, fmt.Errorf("cannot parse as ONNX text: %w", err)
@@ -272,34 +265,24 @@ func CallID(n *pb.NodeProto) FuncID {
 
 // LoadFunctions reads a library of functions: an ONNX model whose functions are
 // taken, or functions in ONNX's text syntax. They are not checked.
-func LoadFunctions(path string, lim Limits) ([]*pb.FunctionProto, error) {
+func LoadFunctions(path string, lim Limits) (_ []*pb.FunctionProto, err error) {
+	defer fail.Catch(&err)
 	lim = lim.OrDefault()
-	b, err := readFile(path, lim)
-	if err != nil {
-		return nil, err
-	}
+	b := fail.Must(readFile(path, lim))
 	fs, err := ParseFunctions(b, lim)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	fail.If(err != nil, "%s: %w", path, err)
 	return fs, nil
 }
 
 // ParseFunctions is LoadFunctions from memory.
-func ParseFunctions(b []byte, lim Limits) ([]*pb.FunctionProto, error) {
+func ParseFunctions(b []byte, lim Limits) (_ []*pb.FunctionProto, err error) {
+	defer fail.Catch(&err)
 	if isText(b) {
-		if len(b) > maxText {
-			return nil, fmt.Errorf("text of %d bytes, at most %d are read", len(b), maxText)
-		}
+		fail.If(len(b) > maxText, "text of %d bytes, at most %d are read", len(b), maxText)
 		return functions.Parse(string(b))
 	}
-	m, err := Parse(b, lim)
-	if err != nil {
-		return nil, err
-	}
-	if len(m.Proto.GetFunctions()) == 0 {
-		return nil, errors.New("the model holds no functions")
-	}
+	m := fail.Must(Parse(b, lim))
+	fail.If(len(m.Proto.GetFunctions()) == 0, "the model holds no functions")
 	return m.Proto.GetFunctions(), nil
 }
 

@@ -7,20 +7,17 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Sparse decodes a sparse constant: zeros but where it has values.
-func (m *Model) Sparse(t *pb.SparseTensorProto) (*tensor.Dense, error) {
+func (m *Model) Sparse(t *pb.SparseTensorProto) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	at, found, want := Places(t, m.Dir, m.Limits.OrDefault())
-	if found != "" {
-		return nil, fmt.Errorf("sparse constant %s: %s; want %s", Quote(t.GetValues().GetName()), found, want)
-	}
-	values, err := m.Tensor(t.Values)
-	if err != nil {
-		return nil, err
-	}
+	fail.If(found != "", "sparse constant %s: %s; want %s", Quote(t.GetValues().GetName()), found, want)
+	values := fail.Must(m.Tensor(t.Values))
 	shape := lists.Each(t.Dims, func(d int64) int { return int(d) })
 	out := tensor.New(values.DType, shape)
 	out.Put(at, values)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"google.golang.org/protobuf/proto"
@@ -137,59 +138,41 @@ type layout struct {
 
 // inspect checks everything about a tensor except the bytes in external files:
 // type, shape, and that exactly one field holds exactly the data of the shape.
-func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
+func inspect(t *pb.TensorProto, lim Limits) (_ layout, err error) {
+	defer fail.Catch(&err)
 	var l layout
 	dt := t.GetDataType()
-	if schema.ElemName(dt) == "" {
-		return l, fmt.Errorf("data type %d is not defined in ONNX", dt)
-	}
+	fail.If(schema.ElemName(dt) == "", "data type %d is not defined in ONNX", dt)
 	l.bits = elems[dt].bits
-	var err error
-	if l.n, err = count(t.Dims, l.bits, lim.TensorBytes); err != nil {
-		return l, err
-	}
-	if t.Segment != nil {
-		return l, errors.New("data in segments, which no exporter writes, is refused")
-	}
+	l.n = fail.Must(count(t.Dims, l.bits, lim.TensorBytes))
+	fail.If(t.Segment != nil, "data in segments, which no exporter writes, is refused")
 	found := encodings(t)
-	if t.GetDataLocation() != pb.TensorProto_EXTERNAL && len(t.ExternalData) > 0 {
-		return l, errors.New("has external_data although data_location is not EXTERNAL")
-	}
+	fail.If(t.GetDataLocation() != pb.TensorProto_EXTERNAL && len(t.ExternalData) > 0,
+		"has external_data although data_location is not EXTERNAL")
 	if len(found) > 1 {
-		return l, fmt.Errorf("data are in %s and in %s; want exactly one of them", found[0].field, found[1].field)
+		fail.Errorf("data are in %s and in %s; want exactly one of them", found[0].field, found[1].field)
 	}
 	what := fmt.Sprintf("%d elements of type %s (shape %s)", l.n, schema.ElemName(dt), DimsText(t.Dims))
 	if len(found) == 0 {
-		if l.n > 0 {
-			return l, fmt.Errorf("holds no data; want %s", what)
-		}
+		fail.If(l.n > 0, "holds no data; want %s", what)
 		return l, nil
 	}
 	l.enc = found[0]
 	switch l.enc.field {
 	case "external_data":
-		if dt == dtString {
-			return l, errors.New("text cannot be external data")
-		}
+		fail.If(dt == dtString, "text cannot be external data")
 	case "raw_data":
-		if dt == dtString {
-			return l, errors.New("text cannot be in raw_data; want string_data")
-		}
-		if want := rawBytes(l.n, l.bits); l.enc.items != want {
-			return l, fmt.Errorf("raw_data has a size of %d bytes; want %d for %s", l.enc.items, want, what)
-		}
+		fail.If(dt == dtString, "text cannot be in raw_data; want string_data")
+		want := rawBytes(l.n, l.bits)
+		fail.If(l.enc.items != want, "raw_data has a size of %d bytes; want %d for %s", l.enc.items, want, what)
 	default:
 		field, want := elems[dt].field, elems[dt].per*l.n
 		if l.bits > 0 && l.bits < 8 {
 			want = rawBytes(l.n, l.bits)
 		}
-		if l.enc.field != field {
-			return l, fmt.Errorf("data of type %s are in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field,
-				field)
-		}
-		if l.enc.items != want {
-			return l, fmt.Errorf("%s has a size of %d values; want %d for %s", field, l.enc.items, want, what)
-		}
+		fail.If(l.enc.field != field, "data of type %s are in %s; want %s or raw_data", schema.ElemName(dt),
+			l.enc.field, field)
+		fail.If(l.enc.items != want, "%s has a size of %d values; want %d for %s", field, l.enc.items, want, what)
 	}
 	return l, checkRange(t, dt)
 }

@@ -38,33 +38,24 @@ func ReadNumbers(b []byte) (_ Numbers, err error) {
 		return out, nil
 	}
 	f, n := flex(b), len(b)
-	if n < 3 {
-		return nil, fmt.Errorf("%d bytes of options, want a FlexBuffers map", n)
-	}
+	fail.If(n < 3, "%d bytes of options, want a FlexBuffers map", n)
 	width := int(b[n-1])
 	at := f.offset(n-2-width, width)
-	if b[n-2]>>2 != flexMap {
-		return nil, fmt.Errorf("the options are of FlexBuffers type %d, want a map (%d)", b[n-2]>>2, flexMap)
-	}
+	fail.If(b[n-2]>>2 != flexMap, "the options are of FlexBuffers type %d, want a map (%d)", b[n-2]>>2, flexMap)
 	return out, f.numbers(at, 1<<(b[n-2]&3), out)
 }
 
 // numbers reads the map at a position of which entries have width bytes.
-func (f flex) numbers(at, width int, out Numbers) error {
+func (f flex) numbers(at, width int, out Numbers) (err error) {
+	defer fail.Catch(&err)
 	size := f.uint(at-width, width)
-	if size > maxNumbers {
-		return fmt.Errorf("%d options, want at most %d", size, maxNumbers)
-	}
+	fail.If(size > maxNumbers, "%d options, want at most %d", size, maxNumbers)
 	keys, keyWidth := f.offset(at-3*width, width), f.uint(at-2*width, width)
-	if keyWidth != 1 && keyWidth != 2 && keyWidth != 4 && keyWidth != 8 {
-		return fmt.Errorf("keys of %d bytes", keyWidth)
-	}
+	fail.If(keyWidth != 1 && keyWidth != 2 && keyWidth != 4 && keyWidth != 8, "keys of %d bytes", keyWidth)
 	for i := range int(size) {
 		key := f.key(keys+i*int(keyWidth), int(keyWidth))
 		kind := at + int(size)*width + i
-		if kind >= len(f) {
-			return fmt.Errorf("byte %d: a type belongs here, there are %d bytes", kind, len(f))
-		}
+		fail.If(kind >= len(f), "byte %d: a type belongs here, there are %d bytes", kind, len(f))
 		if !isNumber(f[kind] >> 2) {
 			continue
 		}

@@ -20,18 +20,12 @@ const maxTables = 1 << 20
 // Verify checks that every offset of a model leads to where the schema allows: after it
 // no accessor reads outside of b, whatever the file says. Tables of unknown kind are
 // checked as tables only (VerifyTable checks them when it is known).
-func Verify(b []byte) error {
-	if len(b) < 8 || string(b[4:8]) != Identifier {
-		return fmt.Errorf("no %s at byte 4; want a TensorFlow Lite model", Identifier)
-	}
-	if len(b) > math.MaxInt32 {
-		return fmt.Errorf("%d bytes; the format ends at %d", len(b), math.MaxInt32)
-	}
+func Verify(b []byte) (err error) {
+	defer fail.Catch(&err)
+	fail.If(len(b) < 8 || string(b[4:8]) != Identifier, "no %s at byte 4; want a TensorFlow Lite model", Identifier)
+	fail.If(len(b) > math.MaxInt32, "%d bytes; the format ends at %d", len(b), math.MaxInt32)
 	v := verifier{b: b}
-	at, err := v.offset(0)
-	if err != nil {
-		return err
-	}
+	at := fail.Must(v.offset(0))
 	return v.table("Model", at)
 }
 
@@ -56,25 +50,20 @@ func (v *verifier) has(at uint32, n uint64, size uint32) error {
 	return nil
 }
 
-func (v *verifier) offset(at uint32) (uint32, error) {
-	if err := v.has(at, 4, 4); err != nil {
-		return 0, err
-	}
+func (v *verifier) offset(at uint32) (_ uint32, err error) {
+	defer fail.Catch(&err)
+	fail.Check(v.has(at, 4, 4))
 	to := uint64(at) + uint64(binary.LittleEndian.Uint32(v.b[at:]))
-	if to == uint64(at) || to > uint64(len(v.b)) {
-		return 0, fmt.Errorf("byte %d: an offset to byte %d of %d", at, to, len(v.b))
-	}
+	fail.If(to == uint64(at) || to > uint64(len(v.b)), "byte %d: an offset to byte %d of %d", at, to, len(v.b))
 	return uint32(to), nil
 }
 
-func (v *verifier) table(name string, at uint32) error {
-	if v.tables++; v.tables > maxTables {
-		return fmt.Errorf("more than %d tables", maxTables)
-	}
+func (v *verifier) table(name string, at uint32) (err error) {
+	defer fail.Catch(&err)
+	v.tables++
+	fail.If(v.tables > maxTables, "more than %d tables", maxTables)
 	vtable, size, err := v.vtable(at)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+	fail.If(err != nil, "%s: %w", name, err)
 	for i, f := range layout()[name] {
 		slot := uint32(4 + 2*i)
 		if slot+2 > uint32(binary.LittleEndian.Uint16(v.b[vtable:])) {
@@ -84,9 +73,7 @@ func (v *verifier) table(name string, at uint32) error {
 		if from == 0 {
 			continue
 		}
-		if from+f.width() > size {
-			return fmt.Errorf("%s.%s: byte %d of a table of %d bytes", name, f.name, from, size)
-		}
+		fail.If(from+f.width() > size, "%s.%s: byte %d of a table of %d bytes", name, f.name, from, size)
 		if err := v.field(f, at+from); err != nil {
 			return fmt.Errorf("%s.%s: %w", name, f.name, err)
 		}
@@ -99,15 +86,13 @@ func (v *verifier) vtable(at uint32) (vtable, size uint32, err error) {
 	defer fail.Catch(&err)
 	fail.Check(v.has(at, 4, 4))
 	place := int64(at) - int64(int32(binary.LittleEndian.Uint32(v.b[at:])))
-	if place < 0 || place+4 > int64(len(v.b)) || place%2 != 0 {
-		return 0, 0, fmt.Errorf("byte %d: its vtable at byte %d of %d", at, place, len(v.b))
-	}
+	fail.If(place < 0 || place+4 > int64(len(v.b)) || place%2 != 0, "byte %d: its vtable at byte %d of %d", at, place,
+		len(v.b))
 	vtable = uint32(place)
 	length := binary.LittleEndian.Uint16(v.b[vtable:])
 	size = uint32(binary.LittleEndian.Uint16(v.b[vtable+2:]))
-	if length < 4 || length%2 != 0 || size < 4 {
-		return 0, 0, fmt.Errorf("byte %d: a vtable of %d bytes of a table of %d", place, length, size)
-	}
+	fail.If(length < 4 || length%2 != 0 || size < 4, "byte %d: a vtable of %d bytes of a table of %d", place, length,
+		size)
 	fail.Check(v.has(vtable, uint64(length), 2))
 	return vtable, size, v.has(at, uint64(size), 4)
 }
@@ -144,9 +129,7 @@ func (v *verifier) field(f field, at uint32) (err error) {
 		if err == nil {
 			err = v.table(f.of, at)
 		}
-		if err != nil {
-			return fmt.Errorf("[%d]: %w", i, err)
-		}
+		fail.If(err != nil, "[%d]: %w", i, err)
 	}
 	return nil
 }

@@ -21,15 +21,11 @@ var vectors = []struct {
 }{1: {"Int32Vector", 4}, 2: {"Uint16Vector", 2}, 3: {"Uint8Vector", 1}}
 
 // dense puts the elements of a sparse constant of size bytes each where they belong; all others are zeros.
-func (p *parser) dense(s *fb.Sparsity, shape []int, data []byte, size int) ([]byte, error) {
+func (p *parser) dense(s *fb.Sparsity, shape []int, data []byte, size int) (_ []byte, err error) {
+	defer fail.Catch(&err)
 	elems := tensor.Count(shape)
-	at, err := p.places(s, shape, elems)
-	if err != nil {
-		return nil, err
-	}
-	if len(data) != len(at)*size {
-		return nil, fmt.Errorf("it has %d values of %d bytes in a buffer of %d", len(at), size, len(data))
-	}
+	at := fail.Must(p.places(s, shape, elems))
+	fail.If(len(data) != len(at)*size, "it has %d values of %d bytes in a buffer of %d", len(at), size, len(data))
 	out := make([]byte, elems*size)
 	for i, pos := range at {
 		copy(out[pos*size:], data[i*size:][:size])
@@ -39,7 +35,8 @@ func (p *parser) dense(s *fb.Sparsity, shape []int, data []byte, size int) ([]by
 
 // places are the positions of values among the elements. A level has all of its indices for each place of the
 // level before, or a list of its own for each.
-func (p *parser) places(s *fb.Sparsity, shape []int, elems int) ([]int, error) {
+func (p *parser) places(s *fb.Sparsity, shape []int, elems int) (_ []int, err error) {
+	defer fail.Catch(&err)
 	n, count := len(shape), s.LevelsLength()
 	order := make([]int, count)
 	for l := range order {
@@ -47,14 +44,10 @@ func (p *parser) places(s *fb.Sparsity, shape []int, elems int) ([]int, error) {
 			order[l] = int(s.TraversalOrder(l))
 		}
 	}
-	if count < n || count != n+s.BlockMapLength() || !isPermutation(order) {
-		return nil, fmt.Errorf("%d levels in the order %v and %d blocks for %d dimensions, want each dimension and "+
-			"block once", count, order, s.BlockMapLength(), n)
-	}
-	block, err := blocks(s, shape, order)
-	if err != nil {
-		return nil, err
-	}
+	fail.If(count < n || count != n+s.BlockMapLength() || !isPermutation(order),
+		"%d levels in the order %v and %d blocks for %d dimensions, want each dimension and block once", count, order,
+		s.BlockMapLength(), n)
+	block := fail.Must(blocks(s, shape, order))
 	stride, level := make([]int, n), fb.SparseLevel{}
 	for d, next := n-1, 1; d >= 0; d-- {
 		stride[d] = next
@@ -71,9 +64,7 @@ func (p *parser) places(s *fb.Sparsity, shape []int, elems int) ([]int, error) {
 			weight, size = stride[d], block[d]
 		}
 		next, err := p.level(&level, at, weight, size, elems)
-		if err != nil {
-			return nil, fmt.Errorf("level %d: %w", l, err)
-		}
+		fail.If(err != nil, "level %d: %w", l, err)
 		at = next
 	}
 	return at, nil
@@ -132,16 +123,12 @@ func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 	defer fail.Catch(&err)
 	from := p.vector(s.SegmentsType(), s.Segments(nil))
 	indices := p.vector(s.IndicesType(), s.Indices(nil))
-	if len(from) != len(at)+1 || from[0] != 0 || from[len(at)] != len(indices) || len(indices) > elems ||
-		!slices.IsSorted(from) {
-		return nil, fmt.Errorf("%d indices in lists that begin at %v, want %d lists that follow each other",
-			len(indices), from[:min(len(from), 8)], len(at))
-	}
+	fail.If(len(from) != len(at)+1 || from[0] != 0 || from[len(at)] != len(indices) || len(indices) > elems ||
+		!slices.IsSorted(from), "%d indices in lists that begin at %v, want %d lists that follow each other",
+		len(indices), from[:min(len(from), 8)], len(at))
 	for k, v := range at {
 		for _, i := range indices[from[k]:from[k+1]] {
-			if i < 0 || i >= size {
-				return nil, fmt.Errorf("an index is %d, want 0 to %d", i, size-1)
-			}
+			fail.If(i < 0 || i >= size, "an index is %d, want 0 to %d", i, size-1)
 			next = append(next, v+i*weight)
 		}
 	}
