@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -82,7 +83,7 @@ func hardcodedReshapes(g *ir.Graph) map[string]bool {
 	return m
 }
 
-func (s *State) alignChannels() error {
+func (s *State) alignChannels() {
 	o := s.options()
 	opt := align.Options{Mode: o.Align, PadInput: o.PadInput, HardCoded: func(n *ir.Node) bool {
 		return slices.ContainsFunc(n.Origin, func(name string) bool { return s.hardcodedReshapes[name] })
@@ -90,9 +91,7 @@ func (s *State) alignChannels() error {
 	if !o.Precision.Float() {
 		opt.Price = pricer(s.table, o)
 	}
-	var err error
-	s.Aligned, err = align.Run(s.Graph, opt)
-	return err
+	s.Aligned = fail.Must(align.Run(s.Graph, opt))
 }
 
 // pricer prices the layers of a graph on integers with shapes that they may

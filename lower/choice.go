@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
@@ -53,10 +54,7 @@ type Candidate struct {
 // those of kernels behind it that want the operands in the same memory orders.
 func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) []*kernel.Plan {
 	out := []*kernel.Plan{p}
-	if o.Target.Kernels != option.AllKernels || o.Target.Core.Host {
-		return out
-	}
-	if !o.priced(n) {
+	if o.Target.Kernels != option.AllKernels || o.Target.Core.Host || !o.priced(n) {
 		return out
 	}
 	for _, q := range table.LowerPriority(p, func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) }) {
@@ -163,7 +161,7 @@ func (o *Options) fastest(list []candidate) int {
 }
 
 // chooseKernels is the stage kernels. The errors of all nodes are collected.
-func (s *State) chooseKernels() error {
+func (s *State) chooseKernels() {
 	s.Choices = map[*ir.Node]kernel.Choice{}
 	var errs Errors
 	for _, n := range s.Graph.Nodes {
@@ -172,9 +170,9 @@ func (s *State) chooseKernels() error {
 		}
 	}
 	if len(errs) > 0 {
-		return &Unplaced{Errors: errs, Graph: s.Graph, Choices: s.Choices, Refused: s.Refused, Precision: s.Precision}
+		fail.Check(&Unplaced{Errors: errs, Graph: s.Graph, Choices: s.Choices, Refused: s.Refused,
+			Precision: s.Precision})
 	}
-	return nil
 }
 
 func (s *State) choose(n *ir.Node) error {
@@ -187,7 +185,7 @@ func (s *State) choose(n *ir.Node) error {
 }
 
 // assignOrders is the stage layout. Copies that it adds get kernels, too.
-func (s *State) assignOrders() error {
+func (s *State) assignOrders() {
 	rules := func(n *ir.Node) kernel.Layout {
 		if _, ok := s.Choices[n]; !ok {
 			if err := s.choose(n); err != nil {
@@ -196,14 +194,10 @@ func (s *State) assignOrders() error {
 		}
 		return s.Choices[n].Layout
 	}
-	if err := layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO,
-		Inner: s.stateValues()}); err != nil {
-		return err
-	}
+	fail.Check(layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO, Inner: s.stateValues()}))
 	for _, n := range s.Graph.Nodes {
 		rules(n)
 	}
-	return nil
 }
 
 // fastestKernels are the candidates of all nodes, the fastest of each chosen.
@@ -224,7 +218,7 @@ func (s *State) fastestKernels() *selection {
 
 // lowerNodes makes the calls of all nodes: every node's fastest kernel, or what
 // the search of --optimize chose.
-func (s *State) lowerNodes() error {
+func (s *State) lowerNodes() {
 	w := s.selection
 	if w == nil {
 		w = s.fastestKernels()
@@ -242,20 +236,14 @@ func (s *State) lowerNodes() error {
 				k == w.chosen[i]})
 		}
 	}
-	var err error
-	s.States, err = s.states()
-	return err
+	s.States = fail.Must(s.states())
 }
 
-func (s *State) schedule() error {
+func (s *State) schedule() {
 	goal := schedule.Goal{Effort: cmp.Or(s.Effort, schedule.Full), Draft: s.draft, Share: s.share,
 		Known: s.Schedule}
-	r, err := schedule.BuildFor(goal, s.Graph, s.Low, s.States...)
-	if err != nil {
-		return err
-	}
+	r := fail.Must(schedule.BuildFor(goal, s.Graph, s.Low, s.States...))
 	s.Schedule, s.Program = r, r.Program
-	return nil
 }
 
 // unsupported stands for the plan of a node that has none.

@@ -110,8 +110,7 @@ const leastFetched = 500
 // many times, are copied before them into room of the arena, those first that save most.
 // What an arena where values lie over each other, or take the place of another, leaves of one
 // where they lie apart is room, too.
-func (s *State) fetch() (err error) {
-	defer fail.Catch(&err)
+func (s *State) fetch() {
 	saves, list := map[int]float64{}, []int{}
 	for _, x := range s.Copyable() {
 		c := boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads, Steps: x.Steps}
@@ -130,7 +129,7 @@ func (s *State) fetch() (err error) {
 	if s.facts.MaxRAM > 0 {
 		most = min(most, s.facts.MaxRAM-s.Program.StateBytes)
 	}
-	return schedule.Within(s.Program, most, func() error {
+	fail.Check(schedule.Within(s.Program, most, func() error {
 		if err := schedule.Fetch(s.Program, list); err != nil || s.facts.WholeConstants {
 			return err
 		}
@@ -138,7 +137,7 @@ func (s *State) fetch() (err error) {
 			s.fetchParts(i, saves[i])
 		}
 		return nil
-	})
+	}))
 }
 
 // mostParts limits in how many parts a constant is fetched.

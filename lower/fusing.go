@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/fuse"
@@ -18,25 +19,22 @@ import (
 )
 
 // joinCurves makes functions of int16 values in a row one interpolated table.
-func (s *State) joinCurves() error {
-	var err error
-	s.interpolated, err = fuse.Interpolate(s.Graph)
+func (s *State) joinCurves() {
+	s.interpolated = fail.Must(fuse.Interpolate(s.Graph))
 	s.Fusions = slices.Clone(s.interpolated)
-	return err
 }
 
-func (s *State) fused(list []fuse.Fusion, err error) error {
-	s.Fusions = append(s.Fusions, list...)
-	return err
+func (s *State) fused(list []fuse.Fusion, err error) {
+	s.Fusions = append(s.Fusions, fail.Must(list, err)...)
 }
 
 // fuseTables makes functions of one value in a row one table.
-func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph, s.facts.Target.Bound)) }
+func (s *State) fuseTables() { s.fused(fuse.Collapse(s.Graph, s.facts.Target.Bound)) }
 
 // fuseKernels joins nodes with what their kernels compute in the store loop, where
 // that pays.
-func (s *State) fuseKernels() error {
-	return s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, parts []*ir.Node) (string, string) {
+func (s *State) fuseKernels() {
+	s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, parts []*ir.Node) (string, string) {
 		c, err := s.table.Match(n, &s.facts.Target)
 		if err != nil {
 			return "", refusal(c)
@@ -83,7 +81,7 @@ func (s *State) apartPays(parts []*ir.Node) string {
 }
 
 // fuseLoops makes element-wise operators that remain one loop, where that pays.
-func (s *State) fuseLoops() error {
+func (s *State) fuseLoops() {
 	fits := func(n *ir.Node) string {
 		one, _, err := ir.Outline(s.Graph, []*ir.Node{n}, op.Fused, n.Name, nil)
 		if err != nil {
@@ -94,7 +92,7 @@ func (s *State) fuseLoops() error {
 		}
 		return ""
 	}
-	return s.fused(fuse.Loops(s.Graph, fits, func(n *ir.Node, parts []*ir.Node) (string, string) {
+	s.fused(fuse.Loops(s.Graph, fits, func(n *ir.Node, parts []*ir.Node) (string, string) {
 		c, err := s.table.Match(n, &s.facts.Target)
 		if err != nil {
 			return "", err.Error()
@@ -153,12 +151,9 @@ func elementCost(t *cost.Target, p *kernel.Plan) cost.Cost {
 }
 
 // removeDeadChannels removes channels that are constant or that nobody reads.
-func (s *State) removeDeadChannels() error {
-	var err error
-	if s.Pruned, err = prune.Run(s.Graph); err != nil {
-		return err
-	}
-	return op.OwnOutputs(s.Graph) // some may have turned out constant
+func (s *State) removeDeadChannels() {
+	s.Pruned = fail.Must(prune.Run(s.Graph))
+	fail.Check(op.OwnOutputs(s.Graph)) // some may have turned out constant
 }
 
 // refusal is what stood between a group and its nearest kernel with a store

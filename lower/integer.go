@@ -19,28 +19,24 @@ import (
 	"github.com/nncc/nncc/lower/state"
 )
 
-func (s *State) quantOptions() (q quant.Options, err error) {
+func (s *State) quantOptions() (q quant.Options) {
 	q = s.facts.Quant
-	q.StateBindings, err = state.Indices(s.Graph, s.StateBindings)
-	return q, err
+	q.StateBindings = fail.Must(state.Indices(s.Graph, s.StateBindings))
+	return q
 }
 
-func (s *State) scaleInputs() error {
-	q, err := s.quantOptions()
-	if err != nil {
-		return err
-	}
+func (s *State) scaleInputs() {
+	q := s.quantOptions()
 	if s.reconstruction != nil {
 		q.Follows = func(output, axis int) bool {
 			return legal4d.Follows(s.reconstruction, s.Graph.OutNames[output], axis)
 		}
 	}
-	return quant.ScaleBorders(s.Graph, q)
+	fail.Check(quant.ScaleBorders(s.Graph, q))
 }
 
-func (s *State) quantize() (err error) {
-	defer fail.Catch(&err)
-	q := fail.Must(s.quantOptions())
+func (s *State) quantize() {
+	q := s.quantOptions()
 	if s.finer != nil {
 		q = s.finer.options(q)
 	}
@@ -55,38 +51,28 @@ func (s *State) quantize() (err error) {
 		s.finer.names(s.Graph)
 	}
 	fidelity.Mark(s.Graph)
-	return nil
 }
 
 // integer takes a graph with QuantizeLinear and DequantizeLinear nodes to
 // arithmetic on integers.
-func (s *State) integer() error {
+func (s *State) integer() {
 	s.QDQ = s.Graph.Clone()
 	if !s.facts.Quantised {
 		s.Model = s.QDQ
 	}
-	at, err := state.Indices(s.Graph, s.StateBindings)
-	opt := quant.IntegerOptions{FloatIO: s.facts.FloatIO, State: at}
-	if err == nil {
-		err = quant.Integer(s.Graph, opt)
-	}
-	if err == nil && opt.FloatIO && !s.facts.OwnIO {
-		err = quant.FloatBorders(opt, s.Graph, s.Model)
-	}
-	if err != nil {
-		return err
+	opt := quant.IntegerOptions{FloatIO: s.facts.FloatIO, State: fail.Must(state.Indices(s.Graph, s.StateBindings))}
+	fail.Check(quant.Integer(s.Graph, opt))
+	if opt.FloatIO && !s.facts.OwnIO {
+		fail.Check(quant.FloatBorders(opt, s.Graph, s.Model))
 	}
 	s.Precision, _ = precisionOf(s.Graph)
 	s.warnOfFloatNodes()
-	return nil
 }
 
 // dequantize takes a quantised model to real numbers, for --precision float32.
-func (s *State) dequantize() error {
-	if err := quant.MovesOnReals(s.Graph); err != nil {
-		return err
-	}
-	return quant.FoldConstants(s.Graph, true)
+func (s *State) dequantize() {
+	fail.Check(quant.MovesOnReals(s.Graph))
+	fail.Check(quant.FoldConstants(s.Graph, true))
 }
 
 // warnOfFloatNodes warns of what an integer program computes in float for want of an integer form, and notes what
@@ -161,22 +147,18 @@ func (s *State) warn(code, node, format string, args ...any) {
 // floatFallback takes quantised nodes that no kernel computes on integers back
 // to float, when a kernel does them there. Otherwise they stay, and the reasons
 // against the integer form are reported.
-func (s *State) floatFallback() error {
+func (s *State) floatFallback() {
 	for _, n := range append([]*ir.Node(nil), s.Graph.Nodes...) {
 		if len(n.Body) > 0 || !n.Quantised() || n.Op.Quant == ir.QNone || s.hasKernel(n) || !s.hasFloatKernel(n) {
 			continue
 		}
 		name := n.String()
-		m, err := quant.ToFloat(s.Graph, n)
-		if err != nil {
-			return err
-		}
+		m := fail.Must(quant.ToFloat(s.Graph, n))
 		s.floated(n, m)
 		s.inFloat(s.facts.Accel, n, m)
 		s.warn("float-node", name, "%s has no integer kernel: it is computed in float between DequantizeLinear and "+
 			"QuantizeLinear", name)
 	}
-	return nil
 }
 
 func (s *State) hasKernel(n *ir.Node) bool {

@@ -374,7 +374,7 @@ func (s *search) chained(t *trial) *State {
 	return x
 }
 
-func (s *State) applyTiles() error { return patch.Apply(s.Graph, *s.tile, s.facts.NativeIO) }
+func (s *State) applyTiles() { fail.Check(patch.Apply(s.Graph, *s.tile, s.facts.NativeIO)) }
 
 // Predicted is what the program is expected to execute, with its chains.
 func (r *Result) Predicted() float64 {

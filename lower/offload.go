@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
@@ -27,15 +28,13 @@ type Refusal struct {
 // segment is the stage segments: it cuts the graph for the accelerator and notes
 // what that refused. In a graph that has no 4-D form every refusal cuts: no
 // boundary ops are known.
-func (s *State) segment() error {
+func (s *State) segment() {
 	a := s.facts.Accel
 	if s.boundary != nil {
 		addBoundaryOps(s.Graph, a, s.boundary)
 	}
-	if err := joinRefused(s.Graph, a); err != nil {
-		return err
-	}
-	segments, err := Offload(s.Graph, a.Kind(), func(n *ir.Node) bool {
+	joinRefused(s.Graph, a)
+	s.Segments = fail.Must(Offload(s.Graph, a.Kind(), func(n *ir.Node) bool {
 		if s.boundary[n] {
 			return false
 		}
@@ -44,14 +43,12 @@ func (s *State) segment() error {
 			s.Refused = append(s.Refused, Refusal{n, a.Kind(), why})
 		}
 		return len(why) == 0
-	}, a.Traits().MinWork)
-	s.Segments = segments
-	return err
+	}, a.Traits().MinWork))
 }
 
 // joinRefused makes one node of functions of one value in a row that the accelerator refuses alone, where it takes what
 // they are together.
-func joinRefused(g *ir.Graph, a accel.Accelerator) error {
+func joinRefused(g *ir.Graph, a accel.Accelerator) {
 	seen := map[*ir.Node]bool{}
 	for _, n := range slices.Clone(g.Nodes) {
 		var row []*ir.Node
@@ -64,18 +61,14 @@ func joinRefused(g *ir.Graph, a accel.Accelerator) error {
 		if len(row) < 2 {
 			continue
 		}
-		one, results, err := ir.Outline(g, row, op.Fused, row[len(row)-1].Name, nil)
-		if err == nil && len(a.CheckLegality(one)) == 0 {
-			err = g.Replace(one, row, results)
-		}
-		if err != nil {
-			return err
+		one, results := fail.Must2(ir.Outline(g, row, op.Fused, row[len(row)-1].Name, nil))
+		if len(a.CheckLegality(one)) == 0 {
+			fail.Check(g.Replace(one, row, results))
 		}
 	}
 	if !g.Sort() {
-		return bug.Errorf("joined functions close a cycle")
+		fail.Check(bug.Errorf("joined functions close a cycle"))
 	}
-	return nil
 }
 
 // refusedFunction reports an element-wise function of one value, v where one is given, that the accelerator refuses.

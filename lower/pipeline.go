@@ -5,6 +5,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -79,7 +80,7 @@ var floatRows = []*Stage{
 		},
 		Requires: []*Invariant{modelKept},
 		Required: "the accelerator computes on tensors of four dimensions (--legalize off does without)",
-		Run:      func(s *State) error { return s.fourD(false) },
+		Run:      func(s *State) { s.fourD(false) },
 	},
 	floatPass("absorb", "absorb-4d", native4D, floatModel),
 	floatPass("cleanup", "cleanup-4d", native4D, floatModel),
@@ -101,7 +102,7 @@ var quantisationRows = []*Stage{
 			{"decompose", "it reads one form of matrix products"},
 			{"dequantize", "the matrices are real numbers"},
 		},
-		Run: func(s *State) error { return signal.Pass.Apply(s.ctx, s.Graph) },
+		Run: func(s *State) { fail.Check(signal.Pass.Apply(s.ctx, s.Graph)) },
 	},
 	{
 		Name: "input-scales",
@@ -143,7 +144,7 @@ var quantisationRows = []*Stage{
 		Name: signal.Fixed.Name, Doc: signal.Fixed.Doc, Numerics: signal.Fixed.Numerics, LeastSQNR: 40,
 		When:  []Condition{softFloat, fixedPoint},
 		After: []Order{{"integer", "it reads the types of signals"}},
-		Run:   func(s *State) error { return signal.Fixed.Apply(s.ctx, s.Graph) },
+		Run:   func(s *State) { fail.Check(signal.Fixed.Apply(s.ctx, s.Graph)) },
 	},
 	{
 		Name: "requantize-state", Doc: "outputs that are recurrent state get the types of the inputs that take them",
@@ -152,7 +153,7 @@ var quantisationRows = []*Stage{
 		Establishes: []*Invariant{stateIO},
 		After:       []Order{{"integer", "types are final"}},
 		Required:    "state is handed on without a conversion",
-		Run:         func(s *State) error { return state.Requantize(s.Graph, s.StateBindings) },
+		Run:         func(s *State) { fail.Check(state.Requantize(s.Graph, s.StateBindings)) },
 	},
 	{
 		Name: "4d-integer", Doc: "as 4d, on integers: no number changes",
@@ -180,7 +181,7 @@ var programRows = []*Stage{
 		Requires:    []*Invariant{realIO},
 		Establishes: []*Invariant{ownValues},
 		Required:    "every output has bytes of its own in the arena",
-		Run:         func(s *State) error { return op.OwnOutputs(s.Graph) },
+		Run:         func(s *State) { fail.Check(op.OwnOutputs(s.Graph)) },
 	},
 	{
 		Name: "segments", Doc: "what the accelerator takes becomes as few segments as possible",
@@ -202,7 +203,7 @@ var programRows = []*Stage{
 		Name: "averages", Doc: "int8 averages that count padding or change the scale become depthwise convolutions",
 		Numerics: pass.Lossy, LeastSQNR: 10,
 		When: []Condition{fixedPoint, noAccelerator},
-		Run:  func(s *State) error { return quant.Averages(s.ctx, s.Graph) },
+		Run:  func(s *State) { fail.Check(quant.Averages(s.ctx, s.Graph)) },
 	},
 	{
 		Name:     "float-fallback",
@@ -236,7 +237,7 @@ var speedRows = []*Stage{
 		Name: "turned", Doc: "transposed convolutions of stride 1 on integers become convolutions",
 		When:     []Condition{fixedPoint, noAccelerator},
 		Requires: []*Invariant{referenceKept},
-		Run:      func(s *State) error { return quant.Turned(s.ctx, s.Graph) },
+		Run:      func(s *State) { fail.Check(quant.Turned(s.ctx, s.Graph)) },
 	},
 	{
 		Name: "dead-channels", Doc: "channels that are constant for every input, or that nobody reads, are removed",
@@ -346,7 +347,7 @@ func floatPass(pass, name string, when ...Condition) *Stage {
 		name = pass
 	}
 	return &Stage{Name: name, Pass: p.Name, Doc: p.Doc, Numerics: p.Numerics, When: when, Required: p.Required,
-		Run: func(s *State) error { return p.Apply(s.ctx, s.Graph) }}
+		Run: func(s *State) { fail.Check(p.Apply(s.ctx, s.Graph)) }}
 }
 
 // between are the rows from the one called from up to the one called until.
@@ -362,64 +363,54 @@ func FloatPasses(legalize bool) []pass.Pass {
 	return lists.Filter(legal.Passes, func(p pass.Pass) bool { return legalize || p.Required != "" })
 }
 
-func (s *State) floatBorders() error {
+func (s *State) floatBorders() {
 	if !s.facts.FloatIO || s.facts.OwnIO {
-		return nil
+		return
 	}
-	at, err := state.Indices(s.Graph, s.StateBindings)
-	if err != nil {
-		return err
-	}
-	return quant.FloatBorders(quant.IntegerOptions{FloatIO: true, State: at}, s.Graph)
+	at := fail.Must(state.Indices(s.Graph, s.StateBindings))
+	fail.Check(quant.FloatBorders(quant.IntegerOptions{FloatIO: true, State: at}, s.Graph))
 }
 
-func (s *State) mark() error {
+func (s *State) mark() {
 	s.hardcodedReshapes = hardcodedReshapes(s.Graph)
 	fidelity.Mark(s.Graph)
 	s.Model = s.Graph.Clone()
 	for i, v := range s.Graph.Out {
 		s.outputs = append(s.outputs, output{s.Graph.OutNames[i], v.Type.Elems()})
 	}
-	return nil
 }
 
-func (s *State) keepReference() error {
+func (s *State) keepReference() {
 	s.Reference = s.Graph.Clone()
 	if s.Whole == nil {
 		s.Whole = s.Reference
 	}
 	s.Precision, s.Layers = precisionOf(s.Graph)
-	return nil
 }
 
 // fourD legalises the graph for an accelerator: every value 4-D where that is
 // possible. The graph gets native outputs; what rebuilds the model's is kept as
 // the reconstruction.
-func (s *State) fourD(integer bool) error {
-	res, err := legal4d.Run(s.Graph, legal4d.Options{AsIs: true, Integer: integer})
-	if err != nil {
-		return err
-	}
+func (s *State) fourD(integer bool) {
+	res := fail.Must(legal4d.Run(s.Graph, legal4d.Options{AsIs: true, Integer: integer}))
 	for _, l := range res.Left {
 		s.warn("no-4d-form", l.Node, "%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
 	}
 	s.ctx.Rewrites = append(s.ctx.Rewrites, res.Rewrites...)
 	s.Graph, s.reconstruction = res.Native, res.Restore
-	return nil
 }
 
 // fourDInteger is fourD after quantisation, where weights and scales are known:
 // it keeps every number.
-func (s *State) fourDInteger() error {
+func (s *State) fourDInteger() {
 	s.Whole = s.Graph.Clone()
-	return s.fourD(true)
+	s.fourD(true)
 }
 
-func (s *State) restoreOutputs() (err error) {
+func (s *State) restoreOutputs() {
 	if s.reconstruction == nil {
-		return nil // on real numbers a quantised model keeps its ranks
+		return // on real numbers a quantised model keeps its ranks
 	}
-	s.boundary, err = legal4d.Rebuild(s.Graph, s.reconstruction)
+	s.boundary = fail.Must(legal4d.Rebuild(s.Graph, s.reconstruction))
 	s.reconstruction = nil
-	return err
 }

@@ -47,7 +47,7 @@ func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) *Si
 		r.Diags.Add(s.Notes.From("single")...)
 	}
 	if q.Calibrated() {
-		r.Diags.Add(fail.Must(staticScales(&pass.Ctx{}, g)).From("static-scales")...)
+		r.Diags.Add(staticScales(&pass.Ctx{}, g).From("static-scales")...)
 	}
 	r.Rewrites = fail.Must(Legalise(g, legalize))
 	fail.Check(quant.ScaleBorders(g, *q))
@@ -78,18 +78,16 @@ func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all
 }
 
 // staticScales is the stage static-scales on g.
-func staticScales(c *pass.Ctx, g *ir.Graph) (diag.List, error) {
-	names, err := legal.StaticScales(c, g)
+func staticScales(c *pass.Ctx, g *ir.Graph) diag.List {
+	names := fail.Must(legal.StaticScales(c, g))
 	if len(names) == 0 {
-		return nil, err
+		return nil
 	}
 	return diag.List{diag.Notef("static-scales", names[0], "%d tensors that the model quantises at run time get fixed "+
 		"scales from --calib, which takes fewer instructions; --precision float32 keeps the model's way",
-		len(names))}, err
+		len(names))}
 }
 
-func (s *State) staticScales() error {
-	notes, err := staticScales(s.ctx, s.Graph)
-	s.Diags.Add(notes...)
-	return err
+func (s *State) staticScales() {
+	s.Diags.Add(staticScales(s.ctx, s.Graph)...)
 }

@@ -42,24 +42,18 @@ func otherFloats(g *ir.Graph) []string {
 	return names
 }
 
-func (s *State) toSingle() error {
-	var err error
-	if s.single, err = ToSingle(s.Graph); err != nil || s.single == nil {
-		return err
+func (s *State) toSingle() {
+	if s.single = fail.Must(ToSingle(s.Graph)); s.single == nil {
+		return
 	}
 	s.Diags.Add(s.single.Notes...)
 	s.facts.Quant.Samples = s.single.Samples(s.facts.Quant.Samples)
 	s.StateBindings = s.single.bindings(s.StateBindings)
-	return nil
 }
 
 // modelTypes gives inputs and outputs the model's float types again.
-func (s *State) modelTypes() error {
-	state, err := state.Indices(s.Graph, s.StateBindings)
-	if err != nil {
-		return err
-	}
-	return s.single.Border(s.Graph, state)
+func (s *State) modelTypes() {
+	fail.Check(s.single.Border(s.Graph, fail.Must(state.Indices(s.Graph, s.StateBindings))))
 }
 
 // ToSingle computes in float32 what g computes in float16, bfloat16 or float64:

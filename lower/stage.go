@@ -42,8 +42,8 @@ type Stage struct {
 	// Pass is the pass of lower/legal that the stage runs, "" for none; rewrites
 	// in reports have its name.
 	Pass string
-	// Run edits the state. User errors are returned, internal faults panic.
-	Run func(s *State) error
+	// Run edits the state. User errors end it by ir/fail, internal faults panic.
+	Run func(s *State)
 }
 
 // Order is a constraint on the order of the table.
@@ -260,7 +260,7 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 		}
 	}
 	begin := time.Now()
-	err = pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) })
+	err = pass.Guard(t.Name, s.ctx, before, func() error { return fail.Caught(func() { t.Run(s) }) })
 	s.Diags.From(t.Name)
 	if err != nil {
 		diag.In(err).From(t.Name)

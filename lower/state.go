@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/stream"
@@ -40,18 +41,15 @@ func (r *Result) stateValues() map[*ir.Value]bool {
 
 // toStream is the stage stream: the form of the graph that is fed a few frames
 // at a time.
-func (s *State) toStream() error {
+func (s *State) toStream() {
 	o := *s.facts.Stream
-	made, err := stream.Apply(s.Graph, o)
-	if err != nil {
-		return err
-	}
+	made := fail.Must(stream.Apply(s.Graph, o))
 	o.Hop = made.Hop
 	s.Streamed, s.Slides, s.Graph = made, &o, made.Graph
 	for _, x := range made.States {
 		s.StateBindings = append(s.StateBindings, state.Binding{Out: x.Out, In: x.In, Init: x.Init})
 	}
-	return op.OwnOutputs(s.Graph)
+	fail.Check(op.OwnOutputs(s.Graph))
 }
 
 // Ports runs the program: its inputs and outputs are those of the firmware.

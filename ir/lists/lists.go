@@ -22,6 +22,15 @@ func Each[T, U any](in []T, f func(T) U) []U {
 	return out
 }
 
+// Make is a list of n elements by their indices.
+func Make[T any](n int, f func(i int) T) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = f(i)
+	}
+	return out
+}
+
 // Filter is the elements that hold, in order; nil where none does.
 func Filter[T any](in []T, hold func(T) bool) (out []T) {
 	for _, x := range in {

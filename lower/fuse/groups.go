@@ -146,12 +146,9 @@ func (p *partitioner) count(i, dom int) int {
 
 // pathHolds asks the patterns of the groups that the nodes are in by now.
 func (p *partitioner) pathHolds(i, dom int, inner, sink func(ir.Pattern) bool) bool {
-	for _, k := range p.between(i, dom) {
-		if k != i && !inner(p.sets[k].root().pattern) {
-			return false
-		}
-	}
-	return sink(p.sets[dom].root().pattern)
+	return !slices.ContainsFunc(p.between(i, dom), func(k int) bool {
+		return k != i && !inner(p.sets[k].root().pattern)
+	}) && sink(p.sets[dom].root().pattern)
 }
 
 // commit merges into the dominator's group. Two anchors never meet: the rules

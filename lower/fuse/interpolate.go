@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -23,25 +24,22 @@ import (
 // what a quantised model says. So this belongs to what an int16 program computes, like the interpolation of
 // single nodes, and happens before the graph is kept as the reference; whether later
 // passes run changes no bit.
-func Interpolate(g *ir.Graph) ([]Fusion, error) {
+func Interpolate(g *ir.Graph) (_ []Fusion, err error) {
+	defer fail.Catch(&err)
 	c := newCollapser(g)
 	c.end = func(v *ir.Value) bool { return ir.Int16Zero(v.Type) && oneScale(v) }
 	errors := map[*ir.Node][2]float64{}
-	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
+	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) *ir.Node {
 		points, one, nodes := interpolated(part, x, n.Out[0])
 		if points == nil {
-			return nil, nil
+			return nil
 		}
-		m, err := g.InsertBefore(n, op.InterpolatedLUT, n.Name, nil, 1, x,
-			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
-		if err == nil {
-			errors[m] = [2]float64{one, nodes}
-		}
-		return m, err
+		m := fail.Must(g.InsertBefore(n, op.InterpolatedLUT, n.Name, nil, 1, x,
+			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:]))))
+		errors[m] = [2]float64{one, nodes}
+		return m
 	}
-	if err := c.run(); err != nil {
-		return nil, err
-	}
+	c.run()
 	return c.made(func(n *ir.Node, f *Fusion) { f.Kind, f.Error, f.Apart = "curve", errors[n][0], errors[n][1] }), nil
 }
 

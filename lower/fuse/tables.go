@@ -22,26 +22,25 @@ import (
 // reads stay as they are. Where each byte gives itself, as where a factor is the
 // quotient of the scales, nothing is computed: a BitCast. bound: constants are bound at run time, and what is
 // nothing after one training is something after another one, so that it is computed.
-func Collapse(g *ir.Graph, bound bool) ([]Fusion, error) {
+func Collapse(g *ir.Graph, bound bool) (_ []Fusion, err error) {
+	defer fail.Catch(&err)
 	c := newCollapser(g)
 	c.end, c.lone = byteValue, true
-	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
+	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) *ir.Node {
 		codes := kernel.AllBytes(x.Type.DType, 1)
 		table, err := evaluate(part, x, n.Out[0], codes)
 		switch lone := c.unary(part); {
 		case err != nil: // a division by zero, say: the nodes report it when it happens
-			return nil, nil
+			return nil
 		case tensor.Equal(table, codes) && !shown(g, n.Out[0]) && !(lone && n.Op == op.BitCast) && !bound:
 			to := ir.Attrs{"to": ir.Int(table.DType.ONNXCode())}
-			return g.InsertBefore(n, op.BitCast, n.Name, to, 1, x)
+			return fail.Must(g.InsertBefore(n, op.BitCast, n.Name, to, 1, x))
 		case lone:
-			return nil, nil
+			return nil
 		}
-		return g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, g.AddConst(n.Name+".table", table))
+		return fail.Must(g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, g.AddConst(n.Name+".table", table)))
 	}
-	if err := c.run(); err != nil {
-		return nil, err
-	}
+	c.run()
 	return c.made(func(n *ir.Node, f *Fusion) { f.Kind = "table" }), nil
 }
 
@@ -55,7 +54,7 @@ type collapser struct {
 	lone bool
 	// make puts a node before n that computes the part, which ends in n, from
 	// x; nil where there is none.
-	make func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error)
+	make func(n *ir.Node, part []*ir.Node, x *ir.Value) *ir.Node
 	// base is the one value that a node's result is computed from; depth counts
 	// the values from which one can be computed, and jump is one of these far up:
 	// see meet.
@@ -80,7 +79,7 @@ func newCollapser(g *ir.Graph) *collapser {
 // where all nodes of a long graph become tables, each has all before it in it.
 const maxPart, maxNames = 256, 256
 
-func (c *collapser) run() error {
+func (c *collapser) run() {
 	c.g.RemoveDead()                // so that what only dead nodes read counts as private
 	for changed := true; changed; { // a new node can leave another one with a single reader
 		changed = false
@@ -99,14 +98,9 @@ func (c *collapser) run() error {
 			}
 		}
 		for _, n := range slices.Backward(slices.Clone(c.g.Nodes)) { // so that a chain becomes one node at once
-			made, err := c.node(n)
-			if err != nil {
-				return err
-			}
-			changed = changed || made
+			changed = c.node(n) || changed
 		}
 	}
-	return nil
 }
 
 // computed notes that v is a function of x.
@@ -132,19 +126,19 @@ func (c *collapser) made(describe func(n *ir.Node, f *Fusion)) []Fusion {
 
 // node replaces n when it, with what only it reads, is a function of one value
 // that takes more than one node today.
-func (c *collapser) node(n *ir.Node) (bool, error) {
+func (c *collapser) node(n *ir.Node) bool {
 	y := n.Out[0]
 	if c.kept[n] || !elementwise(n) || !c.end(y) || len(y.Uses()) == 0 && !c.g.IsOutput(y) || c.base[y] == nil {
-		return false, nil
+		return false
 	}
 	from, whole := c.longest(n)
 	if from == nil || !c.lone && c.unary(whole) {
-		return false, nil
+		return false
 	}
-	m, err := c.make(n, whole, from)
-	if err != nil || m == nil {
+	m := c.make(n, whole, from)
+	if m == nil {
 		c.kept[n] = true
-		return false, err
+		return false
 	}
 	m.Inherit(whole...)
 	for _, k := range whole {
@@ -163,7 +157,7 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 			c.g.Remove(k)
 		}
 	}
-	return true, nil
+	return true
 }
 
 // shown reports a value whose bytes an output of the graph has: these are a value's own.

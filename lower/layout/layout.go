@@ -7,6 +7,8 @@
 package layout
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
@@ -28,15 +30,15 @@ type Options struct {
 }
 
 // Assign sets the Order of every value of g and inserts Relayout nodes.
-func Assign(g *ir.Graph, rules Rules, opt Options) error {
+func Assign(g *ir.Graph, rules Rules, opt Options) (err error) {
+	defer fail.Catch(&err)
 	a := &assigner{g: g, rules: rules, demand: map[*ir.Node]kernel.Layout{}, copies: map[*ir.Value][]*ir.Value{}}
-	if err := a.alignRanks(); err != nil {
-		return err
-	}
+	a.alignRanks()
 	p := newPlan(g, a.demand, opt)
 	p.start()
 	p.improve()
-	return a.apply(p)
+	a.apply(p)
+	return nil
 }
 
 type assigner struct {
@@ -48,7 +50,7 @@ type assigner struct {
 
 // alignRanks gives run-time operands of broadcasting kernels the rank of the
 // output, by a Reshape that costs nothing, so that one permutation fits all.
-func (a *assigner) alignRanks() error {
+func (a *assigner) alignRanks() {
 	for _, n := range append([]*ir.Node(nil), a.g.Nodes...) {
 		l := a.rules(n)
 		a.demand[n] = l
@@ -60,20 +62,13 @@ func (a *assigner) alignRanks() error {
 			if v == nil || v.Const != nil || v.Type.Rank() >= rank {
 				continue
 			}
-			shape := make([]int, rank)
-			for k := range shape {
-				shape[k] = 1
-			}
+			shape := slices.Repeat([]int{1}, rank)
 			copy(shape[rank-v.Type.Rank():], v.Type.Shape)
-			w, err := Reshape(a.g, n, v, shape)
-			if err != nil {
-				return err
-			}
+			w := fail.Must(Reshape(a.g, n, v, shape))
 			a.demand[w.Def] = kernel.Layout{Kind: kernel.ViewReshape}
 			a.g.SetInput(n, i, w)
 		}
 	}
-	return nil
 }
 
 // Reshape inserts a Reshape of v to shape before node at (nil: at the end);
@@ -92,8 +87,7 @@ func Reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int) (*ir.Value, err
 }
 
 // apply writes the orders of the plan into the graph and inserts the copies.
-func (a *assigner) apply(p *plan) (err error) {
-	defer fail.Catch(&err)
+func (a *assigner) apply(p *plan) {
 	p.eval()
 	for i, v := range p.values {
 		v.Type.Order = p.order[i]
@@ -113,7 +107,6 @@ func (a *assigner) apply(p *plan) (err error) {
 			a.g.SetOutput(i, a.converted(nil, v, o))
 		}
 	}
-	return nil
 }
 
 // converted is v in another order, by a Relayout node before at.

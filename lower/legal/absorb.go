@@ -331,7 +331,7 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return // bounds are float32 attributes; a double model may need more
 	}
 	v, sole := fedBy(g, n, x)
-	if p := v.Def; p != nil && canAct(p.Op) && v.Index == 0 && v.Type.Quant.Equal(x.Type.Quant) &&
+	if p := v.Def; p != nil && p.Op.Declares("act_min") && v.Index == 0 && v.Type.Quant.Equal(x.Type.Quant) &&
 		narrow(p, v, x, lo, hi, sole) && elide(g, n, x) {
 		p.Inherit(n)
 		c.Did(p, "absorbed %s", what)

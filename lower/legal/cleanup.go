@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -122,10 +123,7 @@ func stretches(from, to []int) bool {
 
 func mergeTransposes(c *pass.Ctx, g *ir.Graph, n, d *ir.Node) {
 	p, q := perm(n), perm(d)
-	r := make([]int, len(p))
-	for i := range p {
-		r[i] = q[p[i]]
-	}
+	r := lists.Make(len(p), func(i int) int { return q[p[i]] })
 	n.SetAttr("perm", ir.Ints(r...))
 	n.Inherit(d)
 	g.SetInput(n, 0, d.In[0])

@@ -4,6 +4,7 @@ package legal
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/lists"
@@ -90,12 +91,8 @@ func evaluate(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 // vacuous says that no result of the node has elements, whatever its inputs are.
 func vacuous(n *ir.Node) bool {
-	for _, v := range n.Out {
-		if v.Type.Elems() > 0 {
-			return false
-		}
-	}
-	return !stays(n) && !is(n, "Identity")
+	return !stays(n) && !is(n, "Identity") &&
+		!slices.ContainsFunc(n.Out, func(v *ir.Value) bool { return v.Type.Elems() > 0 })
 }
 
 // stays says that the node is none to evaluate: what differs from run to run, what

@@ -153,12 +153,9 @@ func permutable(v *ir.Value, axis int) bool {
 	if !is(d, "QuantizeLinear", "DequantizeLinear") || ir.AttrsOf[op.ScaleAttrs](d).BlockSize != 0 {
 		return false
 	}
-	for _, p := range d.In[1:] {
-		if p != nil && p.Const == nil && scalesAlong(d, axis) {
-			return false
-		}
-	}
-	return permutable(d.In[0], axis)
+	return !slices.ContainsFunc(d.In[1:], func(p *ir.Value) bool {
+		return p != nil && p.Const == nil && scalesAlong(d, axis)
+	}) && permutable(d.In[0], axis)
 }
 
 // scalesAlong reports a QuantizeLinear or DequantizeLinear whose scales may

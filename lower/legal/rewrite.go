@@ -106,8 +106,6 @@ func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
 	return true
 }
 
-func canAct(d *ir.OpDef) bool { return d.Declares("act_min") }
-
 // floatConst is the data of a constant of a float type without quantisation.
 func floatConst(v *ir.Value) *tensor.Dense {
 	if v == nil || v.Const == nil || v.Type.Quant != nil || !v.Const.DType.IsFloat() {

@@ -244,12 +244,6 @@ func (b *builder) logical(r *rep) *ir.Value {
 	return r.whole
 }
 
-// arrange lays a constant out so that it broadcasts to a part of a tensor of
-// the given logical shape. Its quantisation must be per tensor.
-func (b *builder) arrange(v *ir.Value, rank int, p *part) *ir.Value {
-	return b.constant(b.name("const"), arranged(v.Const, rank, p), v.Type.Quant)
-}
-
 // arranged is the data of arrange.
 func arranged(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 	if d.Len() == 1 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -43,10 +44,7 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 		}
 		tuples = next
 	}
-	var out []*part
-	for _, t := range tuples {
-		out = append(out, b.apply(n, t))
-	}
+	out := lists.Map(tuples, func(t []*part) *part { return b.apply(n, t) })
 	return result(n, out)
 }
 
@@ -232,7 +230,7 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 		case asWhole(n, i):
 			in[i] = b.of(v).whole
 		default:
-			in[i] = b.arrange(v, rank, o)
+			in[i] = b.constant(b.name("const"), arranged(v.Const, rank, o), v.Type.Quant)
 		}
 	}
 	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)

@@ -75,11 +75,7 @@ func (p *part) full(d digit) bool { return d.start == 0 && p.len(d) == d.n }
 func (p *part) shape() []int { return p.shapeOf(p.axes) }
 
 func (p *part) shapeOf(axes [4][]int) []int {
-	s := make([]int, 4)
-	for i := range s {
-		s[i] = p.count(axes[i])
-	}
-	return s
+	return lists.Make(4, func(i int) int { return p.count(axes[i]) })
 }
 
 func (p *part) newAtom(size int) int {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -59,10 +60,7 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 	}
 	in := []*ir.Value{src, b.constant(b.name("weight"), phased(w, s, taps), perPhase(wq, s))}
 	if d := n.ConstIn(2); d != nil {
-		bias := make([]float64, s*cout)
-		for i := range bias {
-			bias[i] = d.Float(i % cout)
-		}
+		bias := lists.Make(s*cout, func(i int) float64 { return d.Float(i % cout) })
 		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
 			perPhase(n.In[2].Type.Quant, s)))
 	}

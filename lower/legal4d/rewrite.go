@@ -40,10 +40,7 @@ func isElementwise(n *ir.Node) bool {
 	if n.Op == op.Requantize {
 		return true
 	}
-	if n.Op.Domain != "" || len(n.Out) != 1 {
-		return false
-	}
-	if n.Op.Copies() || n.Op.View == ir.Recast {
+	if n.Op.Domain != "" || len(n.Out) != 1 || n.Op.Copies() || n.Op.View == ir.Recast {
 		return false
 	}
 	return n.Op.Pattern == ir.Elementwise || n.Op.Pattern == ir.Broadcast

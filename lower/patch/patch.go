@@ -288,10 +288,7 @@ func newChooser(g *ir.Graph, native bool, prices *Prices) *chooser {
 func (c *chooser) stretches() {
 	n := len(c.w.nodes)
 	c.ending = make([][]stretch, n+1)
-	across := make([]int, n+1)
-	for i := range across {
-		across[i] = c.w.across(i)
-	}
+	across := lists.Make(n+1, c.w.across)
 	apart := func(i, bytes int) bool { return c.whole[i] > bytes+bytes/8 } // the node needs more than there is
 	begins := func(i int) bool { return across[i] <= across[i+1] || apart(i, across[i]) }
 	var list []interval

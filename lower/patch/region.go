@@ -3,6 +3,8 @@
 package patch
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -133,12 +135,9 @@ func sameRows(n *ir.Node, first int) bool {
 
 // plainConstants reports that constants have no rows of their own.
 func plainConstants(n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Const != nil && v.Type.Rank() >= 2 && v.Type.Shape[v.Type.Rank()-2] != 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.In, func(v *ir.Value) bool {
+		return v != nil && v.Const != nil && v.Type.Rank() >= 2 && v.Type.Shape[v.Type.Rank()-2] != 1
+	})
 }
 
 func image(t ir.Type) bool { return t.Rank() == 4 && t.Shape[0] == 1 && t.Elems() > 0 }

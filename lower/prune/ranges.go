@@ -4,8 +4,10 @@ package prune
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -55,11 +57,7 @@ func anything(t ir.Type) []Range {
 	if !t.Quantised() || t.Quant.PerAxis() || channels(t) == 0 || t.Elems() == 0 {
 		return nil
 	}
-	r := make([]Range, channels(t))
-	for i := range r {
-		r[i] = all
-	}
-	return r
+	return slices.Repeat([]Range{all}, channels(t))
 }
 
 // outputs follows one node; nil when nothing is known.
@@ -109,11 +107,7 @@ func reshaped(in []Range, x, y ir.Type) []Range {
 	if in == nil || !ok {
 		return nil
 	}
-	out := make([]Range, y.Shape[1])
-	for i := range out {
-		out[i] = in[i/k]
-	}
-	return out
+	return lists.Make(y.Shape[1], func(i int) Range { return in[i/k] })
 }
 
 // dataInputs counts the inputs that are not constant.
@@ -132,10 +126,7 @@ func dataInputs(n *ir.Node) int {
 // or fall with each input, so that extremes lie at the corners. Inputs have the
 // result's rank and channels, or are constants.
 func channelwise(n *ir.Node) bool {
-	if len(n.Out) != 1 || !n.Quantised() {
-		return false
-	}
-	if !growsByChannel(n.Op) && table(n) == nil {
+	if len(n.Out) != 1 || !n.Quantised() || !growsByChannel(n.Op) && table(n) == nil {
 		return false
 	}
 	y := n.Out[0].Type

@@ -29,10 +29,7 @@ func (c *calibrator) refine(before *ir.Graph) {
 		if !c.opt.BiasCorrection || !c.averaged(nq) {
 			return
 		}
-		want := make([][]float64, len(means))
-		for s := range means {
-			want[s] = means[s][nf.ID]
-		}
+		want := lists.Make(len(means), func(s int) []float64 { return means[s][nf.ID] })
 		c.correctBias(l, nf, nq, want)
 	})
 }

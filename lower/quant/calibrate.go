@@ -138,9 +138,6 @@ func (t *trials) mayRefit() bool {
 	return len(t.folds) > 1 || n < refitBelow || n < 2*refitBelow && work(t.g, n) <= refitWork
 }
 
-// cheap reports that calibrating g several times costs little.
-func cheap(g *ir.Graph, n int) bool { return work(g, n) <= cheapWork }
-
 // work is about how many multiplications it takes to calibrate g on n samples.
 func work(g *ir.Graph, n int) float64 {
 	work := 0.0

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -243,10 +244,7 @@ func (r *region) numbered(n *ir.Node) (in []*tensor.Dense, all trail) {
 		case v.Const != nil || v.Type.DType != tensor.F32 || r.trails[v] == nil:
 			return nil, nil
 		default:
-			numbers := make([]float32, v.Type.Elems())
-			for k := range numbers {
-				numbers[k] = float32(len(all) + k)
-			}
+			numbers := lists.Make(v.Type.Elems(), func(k int) float32 { return float32(len(all) + k) })
 			in[i], all = tensor.Of(v.Type.Shape, numbers), append(all, r.trails[v]...)
 		}
 	}
@@ -272,10 +270,7 @@ func (r *region) scaled(n *ir.Node) bool {
 		!slices.Equal(n.Out[0].Type.Shape, n.In[at].Type.Shape) {
 		return false
 	}
-	y := make([][]float64, len(lineAt))
-	for k, x := range lineAt {
-		y[k] = resultAt(n, at, x)
-	}
+	y := lists.Each(lineAt, func(x float32) []float64 { return resultAt(n, at, x) })
 	t := slices.Clone(r.trails[n.In[at]])
 	for i := range t {
 		gain, shift, ok := line(y, i)

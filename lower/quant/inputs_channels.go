@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -190,10 +191,7 @@ func (p *probe) look(t trail, owner []int, draw uint64) bool {
 	}
 	one := scaled(func(int) int { return 0 })
 	of := p.numbers(one, scaled)
-	powers := make([]int, len(p.gain))
-	for c := range powers {
-		powers[c] = r.IntN(81) - 40
-	}
+	powers := lists.Make(len(p.gain), func(int) int { return r.IntN(81) - 40 })
 	for e, y := range scaled(func(c int) int { return powers[c] }) {
 		c := of[e]
 		if c == none {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -183,10 +184,7 @@ func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
 	if !ok {
 		return t, q
 	}
-	z := make([]int32, len(q.Zero))
-	for i := range z {
-		z[i] = q.Zero[i] - s.off
-	}
+	z := lists.Make(len(q.Zero), func(i int) int32 { return q.Zero[i] - s.off })
 	return s.t, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
 }
 
@@ -444,14 +442,10 @@ func (c *converter) dequantize(n *ir.Node) {
 
 // packs reports that v is read as weights alone, by operators that take int4.
 func (c *converter) packs(v *ir.Value, q *ir.Quant) bool {
-	for _, z := range q.Zero {
-		if z != 0 {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
-		return u.Node.Op.WeightAxis == nil || u.Node.Op == op.ConvTranspose || u.Index != 1
-	})
+	return !slices.ContainsFunc(q.Zero, func(z int32) bool { return z != 0 }) &&
+		!slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
+			return u.Node.Op.WeightAxis == nil || u.Node.Op == op.ConvTranspose || u.Index != 1
+		})
 }
 
 // constant is the signed form of a quantised constant, made once.

@@ -205,17 +205,13 @@ func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
 // where an earlier node has it.
 func sharedDequantize(g *ir.Graph, at *ir.Node, v *ir.Value) *ir.Value {
 	for _, u := range v.Uses() {
-		if u.Node.Op == op.DequantizeLinear && u.Index == 0 && before(g, u.Node, at) {
+		if u.Node.Op == op.DequantizeLinear && u.Index == 0 && g.Index(u.Node) < g.Index(at) {
 			if _, q, ok := params(u.Node); ok && q.Equal(v.Type.Quant) {
 				return u.Node.Out[0]
 			}
 		}
 	}
 	return Linear(g, at, op.DequantizeLinear, v, v.Type)
-}
-
-func before(g *ir.Graph, a, b *ir.Node) bool {
-	return g.Index(a) < g.Index(b)
 }
 
 // FoldConstants makes reals of the quantised constants that only float

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -36,11 +37,7 @@ type lockstep struct {
 // lockstepInputs are the samples that lockstep looks at.
 func lockstepInputs(samples []Sample) []Sample {
 	n := min(len(samples), lockstepSamples)
-	in := make([]Sample, n)
-	for i := range in {
-		in[i] = samples[i*len(samples)/n]
-	}
-	return in
+	return lists.Make(n, func(i int) Sample { return samples[i*len(samples)/n] })
 }
 
 // runLockstep visits every node of the quantised graph that is also in float

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -249,10 +250,7 @@ func oneScale(n *ir.Node, peak []float64) bool {
 	if n.Op != op.Gemm && n.Op != op.MatMul {
 		return false
 	}
-	sum := 0.0
-	for _, p := range peak {
-		sum += p * p
-	}
+	sum := lists.Sum(peak, func(p float64) float64 { return p * p })
 	most := slices.Max(peak)
 	return most*most*float64(len(peak)) <= bitRatio*bitRatio*sum
 }

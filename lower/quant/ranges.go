@@ -111,10 +111,7 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 
 // percentile leaves out the given share of elements, half at each end.
 func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
+	order := ir.Identity(len(x))
 	if !slices.IsSorted(x) { // as those of a histogram are
 		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	}

@@ -402,10 +402,7 @@ func (r *recurrence) biases(d int, name string, w *ir.Value, data *ir.Quant, at 
 	for i := range rows {
 		s := float64(data.Scale[0]) * float64(w.Type.Quant.ScaleAt(i))
 		q.Scale[i] = float32(s)
-		sum := 0.0
-		for _, first := range at {
-			sum += r.bias.Float(d*2*rows + first + i)
-		}
+		sum := lists.Sum(at, func(first int) float64 { return r.bias.Float(d*2*rows + first + i) })
 		out.SetInt(i, ir.ClampInt(math.Round(sum/s), -maxAcc, maxAcc))
 	}
 	v := r.converter.g.AddConst(r.n.Name+name, out)

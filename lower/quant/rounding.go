@@ -182,10 +182,7 @@ func (l *lockstep) gram(n *ir.Node, p *product, at []place, centred bool) func(g
 			return func(g int) symmetric { return p.gramInts(x, int16(q.Zero[0]), g, at, centred) }
 		}
 	}
-	x := make([][]float32, len(l.env))
-	for s := range x {
-		x[s] = tensor.As[float32](l.value(s, n.In[0], nil))
-	}
+	x := lists.Make(len(l.env), func(s int) []float32 { return tensor.As[float32](l.value(s, n.In[0], nil)) })
 	return func(g int) symmetric { return p.gram(x, g, at, centred) }
 }
 

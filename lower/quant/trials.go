@@ -59,7 +59,7 @@ func (t *trials) holdOut(opt Options) {
 	n := len(opt.Samples)
 	part := make([]int, n)
 	parts, first := min(n, heldShare), 0
-	if cheap(t.g, n) {
+	if work(t.g, n) <= cheapWork {
 		for i := range part {
 			part[i] = i % parts
 		}

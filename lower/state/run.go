@@ -3,7 +3,6 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -176,14 +175,14 @@ func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value)
 	from func(d *tensor.Dense, t ir.Type) *tensor.Dense) (_ []*tensor.Dense, _ []string, err error) {
 	defer fail.Catch(&err)
 	vs := r.Inputs()
-	steps := fail.Must(r.stepsOf(in, vs))
+	steps := r.stepsOf(in, vs)
 	names := lists.Map(r.Outputs(), func(i int) string { return r.Graph.OutNames[i] })
 	all := make([]*tensor.Dense, len(names))
 	for k := range max(steps, 1) {
 		var now []*tensor.Dense
 		for i, d := range in {
 			if steps >= 0 && len(d.Shape) == vs[i].Type.Rank()+1 {
-				d = part(d, k)
+				d = d.Slice(0, k, k+1).Reshaped(d.Shape[1:])
 			}
 			now = append(now, fail.Must(to(d, vs[i])))
 		}
@@ -204,18 +203,18 @@ func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value)
 }
 
 // stepsOf is how many steps inputs have; -1 where they are those of one.
-func (r *Runner) stepsOf(in []*tensor.Dense, vs []*ir.Value) (int, error) {
+func (r *Runner) stepsOf(in []*tensor.Dense, vs []*ir.Value) int {
 	steps := -1
 	for i, d := range in {
 		if !r.Stateful() || len(d.Shape) != vs[i].Type.Rank()+1 {
 			continue
 		}
 		if steps >= 0 && steps != d.Shape[0] {
-			return 0, fmt.Errorf("input %s has %d steps, another input %d", vs[i].Name, d.Shape[0], steps)
+			fail.Errorf("input %s has %d steps, another input %d", vs[i].Name, d.Shape[0], steps)
 		}
 		steps = d.Shape[0]
 	}
-	return steps, nil
+	return steps
 }
 
 // put makes d index k of the first axis of all.
@@ -224,11 +223,6 @@ func put(all *tensor.Dense, k int, d *tensor.Dense) {
 	for e := range n {
 		all.CopyElem(k*n+e, d, e)
 	}
-}
-
-// part is index k of the first axis.
-func part(d *tensor.Dense, k int) *tensor.Dense {
-	return d.Slice(0, k, k+1).Reshaped(d.Shape[1:])
 }
 
 // Frames cuts samples of whole windows into steps.

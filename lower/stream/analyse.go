@@ -3,10 +3,10 @@
 package stream
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -37,7 +37,7 @@ func newBuilder(g *ir.Graph, o Options) *builder {
 
 // analyse finds the values that shift with the window. Without a hop it takes
 // the smallest at which every layer gets whole rows.
-func (b *builder) analyse() error {
+func (b *builder) analyse() {
 	x := b.g.In[b.o.Input]
 	if b.o.Hop == 0 {
 		b.o.Hop = 1
@@ -49,17 +49,16 @@ func (b *builder) analyse() error {
 			}
 			b.o.Hop = b.o.Hop / have * stride
 			if b.o.Hop >= x.Type.Shape[b.o.Axis] {
-				return fmt.Errorf("--stream: the strides along dimension %d of %s need steps of at least %d frames, "+
+				fail.Errorf("--stream: the strides along dimension %d of %s need steps of at least %d frames, "+
 					"the window has %d", b.o.Axis, x.Name, b.o.Hop, x.Type.Shape[b.o.Axis])
 			}
 		}
 	}
 	b.flow()
 	if bad, have, stride := b.misaligned(); bad != nil {
-		return ir.Errf(bad, "stream-hop", "a step of %d frames is %d rows here, the stride is %d; want a step that "+
-			"is a multiple of %d frames", b.o.Hop, have, stride, b.o.Hop/have*stride)
+		fail.Check(ir.Errf(bad, "stream-hop", "a step of %d frames is %d rows here, the stride is %d; want a step "+
+			"that is a multiple of %d frames", b.o.Hop, have, stride, b.o.Hop/have*stride))
 	}
-	return nil
 }
 
 // misaligned is the first node whose stride does not divide the step.
@@ -319,7 +318,7 @@ func (b *builder) kept(v *ir.Value) (lo, hi int) {
 }
 
 // initial finds what the states hold while the window is all zero.
-func (b *builder) initial() error {
+func (b *builder) initial() {
 	b.zero = map[*ir.Value]*tensor.Dense{}
 	var in []*tensor.Dense
 	for _, v := range b.g.In {
@@ -331,12 +330,11 @@ func (b *builder) initial() error {
 		}
 		in = append(in, d)
 	}
-	_, err := interp.Run(b.g, in, func(v *ir.Value, d *tensor.Dense) {
+	fail.Must(interp.Run(b.g, in, func(v *ir.Value, d *tensor.Dense) {
 		if b.flows[v] != nil {
 			b.zero[v] = d
 		}
-	})
-	return err
+	}))
 }
 
 // first is the operand that a node works on; nil when it has none.

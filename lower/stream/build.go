@@ -35,12 +35,12 @@ func (b *builder) build() {
 			b.whole[v] = w
 		}
 	}
-	fail.Check(b.remember(b.g.In[b.o.Input]))
+	b.remember(b.g.In[b.o.Input])
 	for _, n := range b.g.Nodes {
 		b.node(n)
 	}
 	for i, v := range b.g.Out {
-		b.h.AddOutput(b.g.OutNames[i], fail.Must(b.all(v)))
+		b.h.AddOutput(b.g.OutNames[i], b.all(v))
 	}
 	for v := range b.valuesInOrder() {
 		b.hand(v)
@@ -78,19 +78,18 @@ func (b *builder) remembered(v *ir.Value) (f *flow, lo, hi int) {
 }
 
 // remember makes the input that holds the rows of v from the step before.
-func (b *builder) remember(v *ir.Value) error {
+func (b *builder) remember(v *ir.Value) {
 	f, lo, hi := b.remembered(v)
 	if f == nil {
-		return nil
+		return
 	}
 	w := b.h.AddInput(fmt.Sprintf("%s.kept", v.Name), shape(v.Type, f.axis, hi-lo))
 	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
 	d := b.zero[v]
 	if d == nil {
-		return bug.Errorf("stream: no value of %s for an empty window", v)
+		fail.Check(bug.Errorf("stream: no value of %s for an empty window", v))
 	}
 	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: d.Slice(f.axis, lo+f.hop, hi+f.hop)})
-	return nil
 }
 
 // hand makes the output that the next step finds as its input.
@@ -99,7 +98,7 @@ func (b *builder) hand(v *ir.Value) {
 	if f == nil {
 		return
 	}
-	w := fail.Must(b.handed(v, lo+f.hop, hi+f.hop))
+	w := b.handed(v, lo+f.hop, hi+f.hop)
 	for _, p := range b.pieces[v] {
 		if p.lo == lo && p.hi == hi {
 			b.h.AddOutput(p.v.Name+".next", w)
@@ -116,15 +115,8 @@ func (b *builder) node(n *ir.Node) {
 		y = b.flows[n.Out[0]]
 	}
 	if y == nil {
-		in := make([]*ir.Value, len(n.In))
-		for i, v := range n.In {
-			in[i] = fail.Must(b.all(v))
-		}
-		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-		if err != nil {
-			fail.Check(bug.Errorf("stream: %w", err))
-		}
-		m.Origin = n.Origin
+		in := lists.Each(n.In, b.all)
+		m := b.add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), n.Origin, in...)
 		for i, v := range n.Out {
 			m.Out[i].Type = v.Type.WithOrder(nil)
 			b.whole[v] = m.Out[i]
@@ -133,25 +125,34 @@ func (b *builder) node(n *ir.Node) {
 	}
 	v := n.Out[0]
 	for _, r := range y.anew() {
-		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], fail.Must(b.part(n, y, r[0], r[1]))})
+		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], b.part(n, y, r[0], r[1])})
 	}
-	fail.Check(b.remember(v))
+	b.remember(v)
+}
+
+// add is a node of the new graph.
+func (b *builder) add(o *ir.OpDef, name string, attrs ir.Attrs, outs int, origin []string, in ...*ir.Value) *ir.Node {
+	n, err := b.h.Add(o, name, attrs, outs, in...)
+	if err != nil {
+		fail.Check(bug.Errorf("stream: %w", err))
+	}
+	n.Origin = origin
+	return n
 }
 
 // part computes rows lo to hi of a node's result.
-func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (_ *ir.Value, err error) {
-	defer fail.Catch(&err)
+func (b *builder) part(n *ir.Node, y *flow, lo, hi int) *ir.Value {
 	in := make([]*ir.Value, len(n.In))
 	attrs := maps.Clone(n.Attrs)
 	t := n.Out[0].Type
 	for i, v := range n.In {
 		f := b.flows[v]
 		if v == nil || f == nil {
-			in[i] = fail.Must(b.all(v))
+			in[i] = b.all(v)
 			continue
 		}
 		from, to, above, below := rowsOf(n, f, lo, hi)
-		in[i] = fail.Must(b.rows(v, from, to))
+		in[i] = b.rows(v, from, to)
 		if n.Op == op.Spectrum {
 			a := ir.AttrsOf[op.SpectrumAttrs](n)
 			attrs["frames"], attrs["pad"] = ir.Int(hi-lo), ir.Int(a.Lead+above)
@@ -172,16 +173,12 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (_ *ir.Value, err error)
 	if len(y.anew()) > 1 && lo == 0 {
 		name += ".head"
 	}
-	m, err := b.h.Add(o, name, attrs, 1, in...)
-	if err != nil {
-		return nil, bug.Errorf("stream: %w", err)
-	}
+	m := b.add(o, name, attrs, 1, n.Origin, in...)
 	if got := m.Out[0].Type.Shape; got[y.axis] != hi-lo {
-		return nil, bug.Errorf("stream: %s gives %v, want %d rows", n, got, hi-lo)
+		fail.Check(bug.Errorf("stream: %s gives %v, want %d rows", n, got, hi-lo))
 	}
-	m.Origin = n.Origin
 	m.Out[0].Type = shape(t, y.axis, hi-lo)
-	return m.Out[0], nil
+	return m.Out[0]
 }
 
 // pads are the paddings of a window with those along one dimension replaced.
@@ -199,10 +196,10 @@ func pads(n *ir.Node, axis, above, below int) []int {
 }
 
 // all is the whole of a value: its rows together, or a constant.
-func (b *builder) all(v *ir.Value) (*ir.Value, error) {
+func (b *builder) all(v *ir.Value) *ir.Value {
 	switch {
 	case v == nil:
-		return nil, nil
+		return nil
 	case v.Const != nil:
 		w := b.fresh[v]
 		if w == nil {
@@ -210,17 +207,16 @@ func (b *builder) all(v *ir.Value) (*ir.Value, error) {
 			w.Type = v.Type
 			b.fresh[v] = w
 		}
-		return w, nil
+		return w
 	case b.whole[v] != nil:
-		return b.whole[v], nil
+		return b.whole[v]
 	}
-	w, err := b.rows(v, 0, b.flows[v].rows)
-	b.whole[v] = w
-	return w, err
+	b.whole[v] = b.rows(v, 0, b.flows[v].rows)
+	return b.whole[v]
 }
 
 // rows are rows lo to hi of a value that shifts, from the pieces there are.
-func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
+func (b *builder) rows(v *ir.Value, lo, hi int) *ir.Value {
 	axis := b.flows[v].axis
 	list := slices.Clone(b.pieces[v])
 	lists.Sort(list, func(a, b piece) int { return a.lo - b.lo })
@@ -231,48 +227,35 @@ func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 		if from != at || from >= to {
 			continue
 		}
-		w, err := b.cut(v, p, from, to)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, w)
-		at = to
+		parts, at = append(parts, b.cut(v, p, from, to)), to
 	}
 	if at != hi {
-		return nil, bug.Errorf("stream: rows %d to %d of %s: there are %v", lo, hi, v, list)
+		fail.Check(bug.Errorf("stream: rows %d to %d of %s: there are %v", lo, hi, v, list))
 	}
 	if len(parts) == 1 {
-		return parts[0], nil
+		return parts[0]
 	}
-	n, err := b.h.Add(op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, 1, parts...)
-	if err != nil {
-		return nil, bug.Errorf("stream: %w", err)
-	}
+	n := b.add(op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, 1, origin(v), parts...)
 	n.Out[0].Type = shape(v.Type, axis, hi-lo)
-	n.Origin = origin(v)
 	b.windows[v] = append(b.windows[v], piece{lo, hi, n.Out[0]})
-	return n.Out[0], nil
+	return n.Out[0]
 }
 
 // cut is rows from to to of a piece of v.
-func (b *builder) cut(v *ir.Value, p piece, from, to int) (*ir.Value, error) {
+func (b *builder) cut(v *ir.Value, p piece, from, to int) *ir.Value {
 	if from == p.lo && to == p.hi {
-		return p.v, nil
+		return p.v
 	}
 	axis := b.flows[v].axis
 	c := func(k int) *ir.Value { return b.h.AddConst(p.v.Name+".rows", tensor.Ints(k)) }
-	n, err := b.h.Add(op.Slice, p.v.Name+".rows", nil, 1, p.v, c(from-p.lo), c(to-p.lo), c(axis))
-	if err != nil {
-		return nil, bug.Errorf("stream: %w", err)
-	}
+	n := b.add(op.Slice, p.v.Name+".rows", nil, 1, origin(v), p.v, c(from-p.lo), c(to-p.lo), c(axis))
 	n.Out[0].Type = shape(v.Type, axis, to-from)
-	n.Origin = origin(v)
-	return n.Out[0], nil
+	return n.Out[0]
 }
 
 // handed is rows lo to hi of v for the next step: out of the smallest window that a layer
 // reads and that has them all, which is one copy, or from the pieces.
-func (b *builder) handed(v *ir.Value, lo, hi int) (*ir.Value, error) {
+func (b *builder) handed(v *ir.Value, lo, hi int) *ir.Value {
 	best := piece{}
 	for _, w := range b.windows[v] {
 		if w.lo <= lo && hi <= w.hi && (best.v == nil || w.hi-w.lo < best.hi-best.lo) {

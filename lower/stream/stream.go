@@ -63,11 +63,11 @@ func flowOf(t ir.Type, axis, from, to, hop int) *flow {
 // from the whole window of its operand.
 func Apply(g *ir.Graph, o Options) (_ *Result, err error) {
 	defer fail.Catch(&err)
-	fail.Check(check(g, &o))
+	check(g, &o)
 	b := newBuilder(g, o)
-	fail.Check(b.analyse())
+	b.analyse()
 	b.needs()
-	fail.Check(b.initial())
+	b.initial()
 	b.build()
 	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g),
 		StepMACs: macs(b.h)}
@@ -88,23 +88,21 @@ func macs(g *ir.Graph) (n int64) {
 }
 
 // check validates the options; Hop gets its default in analyse.
-func check(g *ir.Graph, o *Options) error {
+func check(g *ir.Graph, o *Options) {
 	if o.Input < 0 || o.Input >= len(g.In) {
-		return bug.Errorf("stream input %d of %d", o.Input, len(g.In))
+		fail.Check(bug.Errorf("stream input %d of %d", o.Input, len(g.In)))
 	}
 	v := g.In[o.Input]
-	if o.Axis < 0 || o.Axis >= v.Type.Rank() {
-		return fmt.Errorf("--stream: input %s has dimensions 0 to %d, there is no %d", v.Name, v.Type.Rank()-1, o.Axis)
-	}
-	if n := v.Type.Shape[o.Axis]; o.Hop < 0 || o.Hop >= n {
-		return fmt.Errorf("--stream: a step of %d frames; want less than the window of %s, %d", o.Hop, v.Name, n)
-	}
+	fail.If(o.Axis < 0 || o.Axis >= v.Type.Rank(), "--stream: input %s has dimensions 0 to %d, there is no %d", v.Name,
+		v.Type.Rank()-1, o.Axis)
+	n := v.Type.Shape[o.Axis]
+	fail.If(o.Hop < 0 || o.Hop >= n, "--stream: a step of %d frames; want less than the window of %s, %d", o.Hop,
+		v.Name, n)
 	for _, n := range g.Nodes {
 		if len(n.Body) > 0 {
-			return ir.Errf(n, "stream-body", "the node has a subgraph, want none in a model that is streamed")
+			fail.Check(ir.Errf(n, "stream-body", "the node has a subgraph, want none in a model that is streamed"))
 		}
 	}
-	return nil
 }
 
 // shape is a type with another number of rows.

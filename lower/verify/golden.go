@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -27,11 +28,7 @@ func Golden(path string, r *state.Runner, lim npz.Limits) (_ []Case, err error) 
 		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz; verify --record DIR "+
 			"writes such a folder", path)
 	}
-	var out []Case
-	for _, u := range units {
-		out = append(out, fail.Must(goldenCase(u, r, lim)))
-	}
-	return out, nil
+	return lists.Map(units, func(u string) Case { return goldenCase(u, r, lim) }), nil
 }
 
 // goldenUnits are the files and folders with a case each.
@@ -57,42 +54,31 @@ func goldenUnits(path string) []string {
 }
 
 // goldenCase reads one case.
-func goldenCase(path string, r *state.Runner, lim npz.Limits) (Case, error) {
+func goldenCase(path string, r *state.Runner, lim npz.Limits) Case {
 	k := Case{Source: filepath.Base(path)}
-	get, err := npz.ReadNamed(path, lim)
-	if err != nil {
-		return k, err
-	}
+	get := fail.Must(npz.ReadNamed(path, lim))
 	for i, v := range r.Inputs() {
-		d, err := get(fmt.Sprintf("input_%d", i))
-		if err != nil {
-			return k, err
-		}
+		d := fail.Must(get(fmt.Sprintf("input_%d", i)))
 		if d == nil {
-			return k, text.Errorf("%s: no input_%d (%s)", path, i, v.Name)
+			fail.Check(text.Errorf("%s: no input_%d (%s)", path, i, v.Name))
 		}
-		if d, err = Input(d, v); err != nil {
-			return k, err
-		}
+		d = fail.Must(Input(d, v))
 		k.Inputs = append(k.Inputs, d)
 	}
 	found := false
 	for i, o := range r.Outputs() {
-		d, err := get(fmt.Sprintf("output_%d", i))
-		if err != nil {
-			return k, err
-		}
+		d := fail.Must(get(fmt.Sprintf("output_%d", i)))
 		if t := r.Graph.Out[o].Type; d != nil && d.Len() != t.Elems() {
-			return k, text.Errorf("%s: output_%d has shape %v, the model's output %s has %v", path, i, d.Shape,
-				r.Graph.OutNames[o], t.Shape)
+			fail.Check(text.Errorf("%s: output_%d has shape %v, the model's output %s has %v", path, i, d.Shape,
+				r.Graph.OutNames[o], t.Shape))
 		}
 		k.Golden = append(k.Golden, d)
 		found = found || d != nil
 	}
 	if !found {
-		return k, text.Errorf("%s: no output_0", path)
+		fail.Check(text.Errorf("%s: no output_0", path))
 	}
-	return k, nil
+	return k
 }
 
 // Stored are the inputs of a case, and the outputs that the firmware gave for it, by the names that Golden reads: reals

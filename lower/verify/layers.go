@@ -63,7 +63,7 @@ func (l *Layers) Case(k int, in Case, dumps [][]byte) (err error) {
 			if FromFloat(v) {
 				steps = 1
 			}
-			n, diff, _ := fail.Must3(moves.differ(got, v, steps))
+			n, diff, _ := moves.differ(got, v, steps)
 			l.Mismatches[i] += n
 			if n > 0 && i < l.first {
 				l.first, l.First = i, &LayerDifference{s.Name, v.Name, k, n, diff}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -26,15 +27,13 @@ type movement struct {
 
 // differ is differ for a value of the graph; more is the most that was allowed
 // beyond the bound.
-func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, diff, more float64, err error) {
+func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, diff, more float64) {
 	want := m.of[v]
 	if n, diff = Differ(got, want, steps, nil); n == 0 || steps == 0 && !want.DType.IsFloat() {
-		return n, diff, 0, nil
+		return n, diff, 0
 	}
 	if m.spread == nil {
-		if m.spread, err = fidelity.Spread(m.g, m.in, m.of, nil); err != nil {
-			return 0, 0, 0, err
-		}
+		m.spread = fail.Must(fidelity.Spread(m.g, m.in, m.of, nil))
 	}
 	for _, s := range m.spread[v] {
 		more = max(more, 2*s)
@@ -45,7 +44,7 @@ func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, dif
 		}
 	}
 	n, diff = Differ(got, want, steps, m.spread[v])
-	return n, diff, Finite(more), nil
+	return n, diff, Finite(more)
 }
 
 // Differ counts elements that differ: all bits for integers, beyond fidelity.Ulps
@@ -99,10 +98,7 @@ func FromFloat(v *ir.Value) bool {
 // computesFloat reports a node that computes float numbers, itself or in what is fused
 // into it.
 func computesFloat(n *ir.Node) bool {
-	for _, o := range n.Out {
-		if o.Type.DType.IsFloat() && n.Op != op.DequantizeLinear && n.Op.Quant != ir.QMove {
-			return true
-		}
-	}
-	return slices.ContainsFunc(n.Body, func(g *ir.Graph) bool { return slices.ContainsFunc(g.Nodes, computesFloat) })
+	return slices.ContainsFunc(n.Out, func(o *ir.Value) bool {
+		return o.Type.DType.IsFloat() && n.Op != op.DequantizeLinear && n.Op.Quant != ir.QMove
+	}) || slices.ContainsFunc(n.Body, func(g *ir.Graph) bool { return slices.ContainsFunc(g.Nodes, computesFloat) })
 }

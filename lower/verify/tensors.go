@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -38,12 +39,11 @@ type Held struct {
 // that nncc quantised, this tensor is a value of legal, and a value of legal is the tensor
 // of the model from whose nodes it was made and which has the same numbers: a rewritten
 // convolution has the name of the old one and holds what followed it.
-func Tensors(model, program *Recorder, legal *ir.Graph, r *lower.Result) ([]Tensor, error) {
+func Tensors(model, program *Recorder, legal *ir.Graph, r *lower.Result) (_ []Tensor, err error) {
+	defer fail.Catch(&err)
 	m := &matcher{model: model, result: r, legal: map[string]*ir.Value{}, names: map[string]*ir.Value{},
 		order: map[*ir.Value]int{}, outputs: map[string][]*ir.Value{}}
-	if err := m.prepare(legal); err != nil {
-		return nil, err
-	}
+	m.prepare(legal)
 	out := make([]Tensor, len(model.Values))
 	for i, v := range model.Values {
 		out[i].Model = v
@@ -72,7 +72,7 @@ type matcher struct {
 	holders map[string]*ir.Value // quantised tensors of the graph that the program stands for
 }
 
-func (m *matcher) prepare(legal *ir.Graph) error {
+func (m *matcher) prepare(legal *ir.Graph) {
 	for i, v := range m.model.Values {
 		m.names[v.Name], m.order[v] = v, i
 		if v.Def != nil {
@@ -90,7 +90,7 @@ func (m *matcher) prepare(legal *ir.Graph) error {
 		}
 	}
 	if legal == nil || len(legal.In) != len(m.model.Graph.In) {
-		return nil
+		return
 	}
 	m.data = map[*ir.Value][]*tensor.Dense{}
 	runs := 1
@@ -100,20 +100,13 @@ func (m *matcher) prepare(legal *ir.Graph) error {
 	for k := range runs {
 		var in []*tensor.Dense
 		for i, v := range m.model.Graph.In {
-			d, err := fidelity.Real(m.model.Runs[v][k], v.Type, legal.In[i].Type)
-			if err != nil {
-				return err
-			}
-			in = append(in, d)
+			in = append(in, fail.Must(fidelity.Real(m.model.Runs[v][k], v.Type, legal.In[i].Type)))
 		}
-		if _, err := fidelity.Evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
+		fail.Must(fidelity.Evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
 			m.legal[v.Name], m.data[v] = v, append(m.data[v], d)
 			return nil
-		}); err != nil {
-			return err
-		}
+		}))
 	}
-	return nil
 }
 
 // tensorOf is the tensor of the model that a value of the program stands for; nil: none,
