@@ -46,6 +46,7 @@ var importRows = []*Stage{
 // floatRows are the float passes. An accelerator on 4-D tensors has those of
 // them that its own legalisation builds on.
 var floatRows = []*Stage{
+	floatPass("einsum", ""),
 	floatPass("const-fold", ""),
 	floatPass("cleanup", ""),
 	floatPass("patterns", "", legalize),

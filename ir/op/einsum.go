@@ -66,25 +66,37 @@ const maxEinsum = 1 << 34
 // dimensions behind "..." are named by digits internally.
 func EinsumGeometry(n *ir.Node) (_ *EinsumGeom, err error) {
 	defer fail.Catch(&err)
+	p, result := parseEinsum(n)
+	return p.geometry(result)
+}
+
+// EinsumTerms are the names of the dimensions of each input and of the result, a byte
+// each, and their sizes; an input of size 1 is broadcast. Digits are those behind "...".
+func EinsumTerms(n *ir.Node) (terms []string, result string, size map[byte]int, err error) {
+	defer fail.Catch(&err)
+	p, result := parseEinsum(n)
+	return p.terms, result, p.size, nil
+}
+
+func parseEinsum(n *ir.Node) (p *einsumParser, result string) {
 	equation := ir.AttrsOf[EinsumAttrs](n).Equation
-	p := &einsumParser{n: n, equation: equation, size: map[byte]int{}, times: map[byte]int{}}
+	p = &einsumParser{n: n, equation: equation, size: map[byte]int{}, times: map[byte]int{}}
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	fail.Check(p.readTerms(strings.Split(left, ",")))
 	if explicit {
 		t, ok := p.spell(right, -1)
 		if !ok {
-			return nil, p.errf("the result %q is not a list of different letters", right)
+			fail.Check(p.errf("the result %q is not a list of different letters", right))
 		}
-		right = t
-	} else { // the broadcast dimensions, then letters that occur once, sorted
-		right = einsumDigits[:p.wide]
-		for c := byte('A'); c <= 'z'; c++ {
-			if p.times[c] == 1 {
-				right += string(c)
-			}
+		return p, t
+	}
+	right = einsumDigits[:p.wide] // the broadcast dimensions, then letters that occur once, sorted
+	for c := byte('A'); c <= 'z'; c++ {
+		if p.times[c] == 1 {
+			right += string(c)
 		}
 	}
-	return p.geometry(right)
+	return p, right
 }
 
 // einsumDigits stand for the dimensions of "..." in terms.

@@ -9,6 +9,7 @@ import "github.com/nncc/nncc/ir/pass"
 // Passes is the float pipeline in order; `nncc legalize --only` picks from it
 // by name. cleanup runs twice.
 var Passes = []pass.Pass{
+	{Name: "einsum", Numerics: pass.Reassoc, Run: every(einsum), Doc: "Einsum as MatMul, Mul and ReduceSum"},
 	{Name: "const-fold", Run: constFold, Doc: "evaluate what depends on constants only, and the shapes of values",
 		Required: "shapes and parameters that are computed from constants are read as constants by all that follows"},
 	{Name: "cleanup", Run: cleanup, Doc: "remove identities, no-ops, doubles and dead code",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -21,8 +20,6 @@ import (
 var Substitutes = []pass.Pass{
 	{Name: "recurrent", Doc: "LSTM, GRU and RNN step by step, in convolutions and element-wise operators",
 		Numerics: pass.Reassoc, Run: unrollRecurrent},
-	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc,
-		Run: each(einsum)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
 	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min, Max, sums of squares in simpler operators",
 		Numerics: pass.Reassoc, Run: each(spellOut)},
@@ -93,92 +90,6 @@ func (s *sub) transpose(v *ir.Value, perm []int) *ir.Value {
 		return v
 	}
 	return s.op(op.Transpose, ir.Attrs{"perm": ir.Ints(perm...)}, v)
-}
-
-// einsum handles two factors, letters only, none of them twice in a term:
-//
-//	"bhid,bhjd->bhij": batch bh (in all three), rows i, columns j, summed d
-//	= MatMul(x as [b, h, i, d], y as [b, h, d, j])
-func einsum(s *sub, n *ir.Node) *ir.Value {
-	if n.Op.Name != "Einsum" || len(n.In) != 2 {
-		return nil
-	}
-	eq := strings.ReplaceAll(ir.AttrsOf[op.EinsumAttrs](n).Equation, " ", "")
-	lhs, out, ok := strings.Cut(eq, "->")
-	x, y, two := strings.Cut(lhs, ",")
-	if !ok || !two || strings.Contains(eq, ".") || slices.Contains(n.Out[0].Type.Shape, 0) {
-		return nil
-	}
-	size, ok := letters(n, x, y, out)
-	if !ok {
-		return nil
-	}
-	// by the terms that have the letter: of x, of y, of the result
-	groups := map[[3]bool][]rune{}
-	order := []rune(out)
-	for _, r := range x + y {
-		if !slices.Contains(order, r) {
-			order = append(order, r)
-		}
-	}
-	for _, r := range order {
-		in := [3]bool{strings.ContainsRune(x, r), strings.ContainsRune(y, r), strings.ContainsRune(out, r)}
-		groups[in] = append(groups[in], r)
-	}
-	batch, sum := groups[[3]bool{true, true, true}], groups[[3]bool{true, true, false}]
-	rows, cols := groups[[3]bool{true, false, true}], groups[[3]bool{false, true, true}]
-	if len(batch)+len(sum)+len(rows)+len(cols) < len(order) {
-		return nil // summed in one factor only
-	}
-	count := func(t []rune) int {
-		k := 1
-		for _, r := range t {
-			k *= size[r]
-		}
-		return k
-	}
-	arrange := func(v *ir.Value, term string, a, b []rune) *ir.Value {
-		var perm, shape []int
-		for _, r := range slices.Concat(batch, a, b) {
-			perm = append(perm, strings.IndexRune(term, r))
-		}
-		for _, r := range batch {
-			shape = append(shape, size[r])
-		}
-		return s.reshape(s.transpose(v, perm), append(shape, count(a), count(b)))
-	}
-	v := s.op(op.MatMul, nil, arrange(n.In[0], x, rows, sum), arrange(n.In[1], y, sum, cols))
-	var shape, perm []int
-	order = slices.Concat(batch, rows, cols)
-	for _, r := range order {
-		shape = append(shape, size[r])
-	}
-	for _, r := range out {
-		perm = append(perm, slices.Index(order, r))
-	}
-	return s.transpose(s.reshape(v, shape), perm)
-}
-
-// letters are the sizes of an Einsum's letters; false where a term has one twice, or
-// two terms disagree.
-func letters(n *ir.Node, terms ...string) (map[rune]int, bool) {
-	size := map[rune]int{}
-	for i, t := range terms {
-		for k, r := range t {
-			if strings.Count(t, string(r)) > 1 {
-				return nil, false
-			}
-			if i == len(n.In) {
-				continue
-			}
-			d := n.In[i].Type.Shape[k]
-			if old, ok := size[r]; ok && old != d {
-				return nil, false
-			}
-			size[r] = d
-		}
-	}
-	return size, true
 }
 
 // vectors gives a vector operand of MatMul the dimension that it lacks.

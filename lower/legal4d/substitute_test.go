@@ -17,27 +17,6 @@ import (
 	"github.com/nncc/nncc/lower/legal4d"
 )
 
-func TestEinsum(t *testing.T) {
-	for i, c := range []struct {
-		eq   string
-		x, y []int
-	}{
-		{"nchw,nchq->nqhw", []int{1, 4, 2, 3}, []int{1, 4, 2, 5}},
-		{"bhid,bhjd->bhij", []int{1, 2, 5, 4}, []int{1, 2, 6, 4}},
-		{"bhij,bhjd->bihd", []int{1, 2, 5, 6}, []int{1, 2, 6, 4}},
-		{"bqc,bchw->bqhw", []int{1, 5, 4}, []int{1, 4, 2, 3}},
-		{"ij,jk->ki", []int{3, 4}, []int{4, 5}},
-	} {
-		m := newMaker(t, uint64(600+i))
-		x := m.op(op.Relu, nil, m.in(c.x...))
-		y := m.op(op.Relu, nil, m.in(c.y...))
-		m.out(m.op(op.Einsum, ir.Attrs{"equation": ir.Str(c.eq)}, x, y))
-		m.check(false)
-		r := must(t, m.g)
-		testenv.Check(t, irtest.Count(r.Native, "Einsum") <= 0 && len(r.Left) <= 0, "%s: %v", c.eq, r.Left)
-	}
-}
-
 func TestSubstitutes(t *testing.T) {
 	m := newMaker(t, 700)
 	x := m.conv(m.in(1, 3, 9, 11), 4, 3, 1)
