@@ -174,7 +174,7 @@ func (n *Node) CheckScale(i int, data *ir.Value) {
 		name = " " + model.Quote(n.InNames[i])
 	}
 	if s.IsInput() {
-		n.Fail(n.Dynamicf("scale-dynamic", s,
+		fail.Check(n.Dynamicf("scale-dynamic", s,
 			"the scale%s is an input of the model, want a constant (bind it with --set)", name))
 	}
 	if s.Const == nil {

@@ -99,10 +99,8 @@ func (r *running) and(v *ir.Value, what string, t int) bool {
 	if v.Const != nil {
 		return v.Const.Int(0) != 0
 	}
-	if !r.bounded {
-		r.Fail(r.Dynamicf("flow-dynamic", v, "%s; want a condition known at compile time, "+
-			"or a constant trip count, the most that is computed then", what))
-	}
+	r.WantKnown(r.bounded, "flow-dynamic", v,
+		"%s; want a condition known at compile time, or a constant trip count, the most that is computed then", what)
 	if r.on == nil {
 		r.Note(diag.Warnf("flow", "", "Loop %s: the condition is computed at run time; all iterations are computed, "+
 			"and the results of those that count are kept", model.Quote(r.Name)))

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -39,33 +40,16 @@ type Node struct {
 type Sequence []*ir.Value
 
 // Rule gives the results of a node; what is nil among them is not computed. A rule
-// ends at once where a method of Node meets an error; Run hands that on.
+// ends at once, by way of fail, where a method of Node meets an error; Run hands that on.
 type Rule func(n *Node) []*ir.Value
-
-type failure struct{ error }
 
 // ErrReported is the error of a node of which what is wrong has been reported.
 var ErrReported = errors.New("an input failed")
 
 // Run applies a rule to a node.
 func (n *Node) Run(r Rule) (out []*ir.Value, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			f, ok := x.(failure)
-			if !ok {
-				panic(x)
-			}
-			out, err = nil, n.hint(f.error)
-		}
-	}()
-	return r(n), nil
-}
-
-// Fail ends the rule with an error; nil is none.
-func (n *Node) Fail(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
+	out, err = fail.Try(func() []*ir.Value { return r(n) })
+	return out, n.hint(err)
 }
 
 // Errf is an error about the node.
@@ -85,7 +69,14 @@ func (n *Node) String() string {
 // Want fails with a message unless the condition holds.
 func (n *Node) Want(ok bool, code, format string, args ...any) {
 	if !ok {
-		n.Fail(n.Errf(code, format, args...))
+		fail.Check(n.Errf(code, format, args...))
+	}
+}
+
+// WantKnown is Want about value v, which is wanted at compile time.
+func (n *Node) WantKnown(ok bool, code string, v *ir.Value, format string, args ...any) {
+	if !ok {
+		fail.Check(n.Dynamicf(code, v, format, args...))
 	}
 }
 
@@ -151,8 +142,7 @@ const ownDomain = "nncc"
 // Plain is the rule of most operators: the node as the operator of the same name. A standard
 // operator with attributes that ONNX lacks has nncc's domain.
 func (n *Node) Plain() []*ir.Value {
-	o, err := n.Definition()
-	n.Fail(err)
+	o := fail.Must(n.Definition())
 	nout := len(n.Out)
 	if o.MaxOut >= 0 {
 		nout = min(nout, o.MaxOut)
@@ -244,10 +234,10 @@ func (n *Node) Add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, in 
 		Out: make([]*ir.Value, len(names))}
 	texts := n.moved(x)
 	out, ok, err := n.fold(x, names)
-	n.Fail(err)
+	fail.Check(err)
 	if !ok {
-		n.Fail(n.addedFor(n.Name))
-		n.Fail(n.Graph.AddNode(x, names))
+		fail.Check(n.addedFor(n.Name))
+		fail.Check(n.Graph.AddNode(x, names))
 		out = x.Out
 	}
 	if texts != nil {
@@ -284,7 +274,9 @@ func (n *Node) Constant(suffix string, d *tensor.Dense) *ir.Value {
 }
 
 // Spend takes work for the node from the budget: what is its result, for the message.
-func (n *Node) Spend(what string, work, bytes int64) { n.Fail(n.spend(n.String(), what, work, bytes)) }
+func (n *Node) Spend(what string, work, bytes int64) {
+	fail.Check(n.spend(n.String(), what, work, bytes))
+}
 
 // expandWork is what a graph costs that is put in place of a node, an iteration
 // of a Loop or a call, whatever it holds: scopes, names and constants, in

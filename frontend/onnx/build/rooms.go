@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Rooms are the results of which only the data know the size: they have room for a
@@ -80,7 +81,7 @@ func (n *Node) Bound(v *ir.Value, dim, most int) int {
 		room += "; or " + d.Hint
 	}
 	d.Hint = room
-	n.Fail(d)
+	fail.Check(d)
 	return 0
 }
 
@@ -90,7 +91,7 @@ func DimName(value string, axis int) string { return fmt.Sprintf("%s.%d", value,
 // WantWhole refuses a value with room where the zeros behind it would be taken for data.
 func (n *Node) WantWhole(what string, v *ir.Value) {
 	if n.Rooms.Has(v) {
-		n.Fail(n.Dynamicf("bounded", v, "%s (%s) has as many elements as the data at run time say, "+
+		fail.Check(n.Dynamicf("bounded", v, "%s (%s) has as many elements as the data at run time say, "+
 			"kept in shape %v with zeros behind them, which this operator would take for data; "+
 			"want operators that compute every element by itself, or the model's output", what, v, v.Type.Shape))
 	}

@@ -44,10 +44,8 @@ func (n *Node) Arity(need, most int, optional ...int) {
 // Known is input i as integers; it must be known at compile time.
 func (n *Node) Known(i int, what string) []int {
 	v := n.Need(i, -1)
-	if v.Const == nil {
-		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time",
-			what, i, v))
-	}
+	n.WantKnown(v.Const != nil, "dynamic", v,
+		"%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, v)
 	n.Want(v.Type.DType.IsInt() && v.Const.Len() <= 64, "dtype", "%s (input %d, %s) is of type %s, want a few integers",
 		what, i, v, v.Type)
 	var out []int

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -39,12 +40,14 @@ func alongAxis(e *build.Node, axis *ir.Value, axes []int, along func(k int) *ir.
 	for _, k := range axes {
 		y, err := e.Run(func(*build.Node) []*ir.Value { return []*ir.Value{along(k)} })
 		if err != nil {
-			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and there is no result along "+
-				"axis %d: %s", axis, k, message(err)))
+			fail.Check(e.Dynamicf("dynamic", axis,
+				"the axis (%s) is computed at run time, and there is no result along axis %d: %s", axis, k,
+				message(err)))
 		}
 		if len(all) > 0 && !slices.Equal(all[0].Type.Shape, y[0].Type.Shape) {
-			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and the result's shape depends "+
-				"on it: %v along axis %d, %v along axis %d", axis, all[0].Type.Shape, axes[0], y[0].Type.Shape, k))
+			fail.Check(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and the result's shape "+
+				"depends on it: %v along axis %d, %v along axis %d", axis, all[0].Type.Shape, axes[0], y[0].Type.Shape,
+				k))
 		}
 		all = append(all, y[0])
 	}
@@ -159,7 +162,7 @@ func OverBounds(e *build.Node) {
 			e.WantWhole(fmt.Sprintf("input %d", i), v)
 		}
 		if i == 1 && (o.Name == "Div" || o.Name == "Mod") && v.Type.DType.IsInt() {
-			e.Fail(e.Dynamicf("bounded", v, "input %d (%s) has as many elements as the data at run time say, "+
+			fail.Check(e.Dynamicf("bounded", v, "input %d (%s) has as many elements as the data at run time say, "+
 				"with zeros behind them, by which integers cannot be divided; divide floats", i, v))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -79,7 +80,7 @@ func pactWeights(e *build.Node, v *ir.Value) {
 	}
 	dq, err := e.Graph.InsertBefore(n, op.DequantizeLinear, n.Name+".weight", nil, 1, e.Data(d),
 		e.Data(tensor.Scalar(float32(1))), e.Data(tensor.New(tensor.I8, nil)))
-	e.Fail(err)
+	fail.Check(err)
 	e.Graph.SetInput(n, 1, dq.Out[0])
 }
 

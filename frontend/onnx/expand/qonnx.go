@@ -100,9 +100,8 @@ func qonnxRange(bits float64, signed, narrow bool) (lo, hi float64) {
 
 func qonnxNumbers(e *build.Node, i int, what string) []float64 {
 	v := e.In[i]
-	if v.Const == nil {
-		e.Fail(e.Dynamicf("scale-dynamic", v, "the %s (input %d) must be constant (known at compile time)", what, i))
-	}
+	e.WantKnown(v.Const != nil, "scale-dynamic", v, "the %s (input %d) must be constant (known at compile time)", what,
+		i)
 	return v.Const.Floats()
 }
 

@@ -262,9 +262,7 @@ func dynamicQuantizeLSTM(e *build.Node) []*ir.Value {
 // constantOf wants input i to be a constant of so many elements.
 func constantOf(e *build.Node, i, want int) {
 	v := e.In[i]
-	if v.Const == nil {
-		e.Fail(e.Dynamicf("dynamic", v, "input %d (%s) is computed at run time, want constant weights", i, v))
-	}
+	e.WantKnown(v.Const != nil, "dynamic", v, "input %d (%s) is computed at run time, want constant weights", i, v)
 	e.Want(v.Type.Elems() == want, "shape", "input %d (%s) is %s, want a constant of %d elements", i, v, v.Type, want)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -193,12 +194,10 @@ func unique(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	n := &ir.Node{Name: e.Name, Op: op.Get("", "Unique"), Attrs: e.Attrs, In: []*ir.Value{x}}
 	if x.Const != nil {
-		_, err := ir.InferNode(n)
-		e.Fail(err)
+		fail.Must(ir.InferNode(n))
 		e.Want(x.Const.Len() <= 1<<13, "shape", "the constant has %d elements, at most %d are compared at compile time",
 			x.Const.Len(), 1<<13)
-		out, err := op.UniqueOf(n, x.Const)
-		e.Fail(err)
+		out := fail.Must(op.UniqueOf(n, x.Const))
 		return lists.Map(out, e.Data)
 	}
 	return e.Results(n.Op, e.Attrs, max(len(e.Out), 1), x)
@@ -302,9 +301,7 @@ func melWeights(e *build.Node) []*ir.Value {
 		e.Known(2, "the sample rate")
 	edge := func(i int) float64 {
 		v := e.Need(i, -1)
-		if v.Const == nil {
-			e.Fail(e.Dynamicf("dynamic", v, "the edge (input %d, %s) must be known at compile time", i, v))
-		}
+		e.WantKnown(v.Const != nil, "dynamic", v, "the edge (input %d, %s) must be known at compile time", i, v)
 		e.Want(v.Const.Len() == 1, "shape", "the edge (input %d) has shape %v, want one value", i, v.Type.Shape)
 		return v.Const.Float(0)
 	}

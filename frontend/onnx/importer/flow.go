@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -44,7 +45,7 @@ func (c *nodeImport) branch(g *pb.GraphProto, prefix string) []*ir.Value {
 			c.im.errs[before+i] = &h
 		}
 	}
-	c.Fail(err)
+	fail.Check(err)
 	return out
 }
 
@@ -53,8 +54,9 @@ func (c *nodeImport) loop() []*ir.Value {
 	count, trips := c.Input(0), int64(-1)
 	if count != nil {
 		if count.Const == nil || count.Const.Len() != 1 {
-			c.Fail(c.Dynamicf("flow-dynamic", count, "the trip count of this Loop (%s) is not known at compile time; "+
-				"only constant trip counts are supported", model.Quote(c.InNames[0])))
+			fail.Check(c.Dynamicf("flow-dynamic", count,
+				"the trip count of this Loop (%s) is not known at compile time; only constant trip counts are "+
+					"supported", model.Quote(c.InNames[0])))
 		}
 		trips = max(count.Const.Int(0), 0)
 	}
@@ -76,7 +78,7 @@ func (c *nodeImport) loop() []*ir.Value {
 	for s := range len(g.GetOutput()) - k {
 		i := len(carried) + s
 		if i < len(c.Out) && c.Out[i] != "" && u.On != nil {
-			c.Fail(c.Dynamicf("flow-dynamic", u.On, "the length of scan output %d of this Loop (%s) depends on a "+
+			fail.Check(c.Dynamicf("flow-dynamic", u.On, "the length of scan output %d of this Loop (%s) depends on a "+
 				"condition that is computed at run time; want carried values only, or a condition known at compile "+
 				"time", s, model.Quote(c.p.GetOutput()[i])))
 		}
@@ -286,14 +288,14 @@ func (c *nodeImport) inline(g *pb.GraphProto, prefix string, in []*ir.Value, nam
 	}
 	c.im.body(c.im.liveNodes(g), s, c.opsets)
 	if len(c.im.errs) > before || c.TooMany {
-		c.Fail(build.ErrReported)
+		fail.Check(build.ErrReported)
 	}
 	var out []*ir.Value
 	for i, vi := range g.GetOutput() {
 		v, err := c.im.read(s, vi.GetName())
 		c.Want(err != errMissing && (err != nil || v != nil), "subgraph-output",
 			"output %d of the subgraph, %s, is produced by no node", i, model.Quote(vi.GetName()))
-		c.Fail(err)
+		fail.Check(err)
 		out = append(out, v)
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -58,7 +59,7 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 	before := len(im.errs)
 	im.body(needed(nodes, used), inner, opsets)
 	if len(im.errs) > before || im.TooMany {
-		c.Fail(build.ErrReported)
+		fail.Check(build.ErrReported)
 	}
 	out := make([]*ir.Value, len(c.Out))
 	for i, name := range f.GetOutput()[:len(c.Out)] {
@@ -68,7 +69,7 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 		v, err := im.read(inner, name)
 		c.Want(err != errMissing && (err != nil || v != nil), "function-output",
 			"function %s does not produce its output %s", label, model.Quote(name))
-		c.Fail(err)
+		fail.Check(err)
 		out[i] = v
 	}
 	return out
@@ -101,7 +102,7 @@ func (c *nodeImport) operator(f *pb.FunctionProto) []*ir.Value {
 				Hint: d.Hint}
 		}
 	}
-	c.Fail(err)
+	fail.Check(err)
 	return out
 }
 

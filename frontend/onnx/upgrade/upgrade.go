@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -218,12 +219,10 @@ func dropout(n *build.Node) []*ir.Value {
 		delete(n.Attrs, "ratio")
 	}
 	if training := n.Input(2); training != nil {
-		if training.Const == nil {
-			n.Fail(n.Dynamicf("dynamic", training,
-				"training_mode (input 2, %s) is computed at run time; want a constant false", training))
-		}
+		n.WantKnown(training.Const != nil, "dynamic", training,
+			"training_mode (input 2, %s) is computed at run time; want a constant false", training)
 		if v := n.In[1]; v != nil && v.Const == nil && training.Const.Len() == 1 && training.Const.Int(0) != 0 {
-			n.Fail(n.Dynamicf("dynamic", v,
+			fail.Check(n.Dynamicf("dynamic", v,
 				"the ratio (input 1, %s) is computed at run time, in training mode; want a constant 0", v))
 		}
 	}
@@ -235,8 +234,7 @@ func dropout(n *build.Node) []*ir.Value {
 		return []*ir.Value{out[0], n.Sub("Cast", ".mask", build.To(n.In[0].Type.DType), out[1])}
 	}
 	x := &ir.Node{Name: n.Name, Op: op.Get("", "Dropout"), Attrs: n.Attrs, In: n.In, Out: make([]*ir.Value, 1)}
-	_, err := ir.InferNode(x) // training mode and the like
-	n.Fail(err)
+	fail.Must(ir.InferNode(x)) // training mode and the like
 	return n.Result("Identity", nil, n.In[0])
 }
 

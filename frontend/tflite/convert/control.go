@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -105,7 +106,7 @@ func (n *node) call(i int, prefix string, given vals) (out vals) {
 	n.refuse(len(c.vars.order) > 0, "graph %d keeps state, which nncc allows in the model's first graph only; read "+
 		"and assign variables there", i)
 	if len(out) < len(g.Outputs) {
-		(&build.Node{}).Fail(build.ErrReported)
+		fail.Check(build.ErrReported)
 	}
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -147,7 +148,7 @@ func (c *converter) try(f func()) error {
 }
 
 func stop(code, node, format string, args ...any) {
-	(&build.Node{}).Fail(&diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
+	fail.Check(&diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
 }
 
 // graph makes the nodes of a graph; operators behind one that was refused go on where they
@@ -282,7 +283,7 @@ func (c *converter) raw(t *model.Tensor) *ir.Value {
 		}
 		p.v = c.Const(p.name, d)
 	case p.broken:
-		(&build.Node{}).Fail(build.ErrReported)
+		fail.Check(build.ErrReported)
 	default:
 		c.unmade(t)
 	}
@@ -411,7 +412,6 @@ func (c *converter) addFrom(origin, op string, labels []string, in vals, attrs .
 	for _, a := range attrs {
 		n.Attrs[a.name] = a.Attr
 	}
-	out, err := n.Run(importer.Operator)
-	n.Fail(err)
+	out := fail.Must(n.Run(importer.Operator))
 	return slices.Clone(out) // they are the node's own list
 }
