@@ -50,10 +50,9 @@ func (d *detector) view(key, name string, depth, anchors int) *grid {
 	i := d.m.find(key, name)
 	t := d.m.types[i]
 	shape := trim(t.Shape)
-	if t.Elems() == 0 || len(shape) > 4 || !t.DType.IsFloat() && t.Quant == nil {
-		fail.Errorf("%s: output %s is %s of shape %s; want reals or quantised numbers of cells and channels",
-			key, name, t.DType, shapeText(t.Shape))
-	}
+	fail.If(t.Elems() == 0 || len(shape) > 4 || !t.DType.IsFloat() && t.Quant == nil,
+		"%s: output %s is %s of shape %s; want reals or quantised numbers of cells and channels", key, name, t.DType,
+		shapeText(t.Shape))
 	shape, first := d.axes(shape, depth, anchors)
 	g := newGrid(name, i, shape, first)
 	if g.anchors == 1 && anchors > 1 && g.depth%anchors == 0 { // in the channels

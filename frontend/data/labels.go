@@ -271,9 +271,8 @@ func (l *labelFile) parse(text string, onlyNames bool) {
 			continue
 		}
 		name := strings.TrimPrefix(filepath.ToSlash(f[0]), "./")
-		if old, ok := l.of[name]; ok && old != f[1] {
-			fail.Errorf("%s has two labels, %s and %s", name, old, f[1])
-		}
+		old, ok := l.of[name]
+		fail.If(ok && old != f[1], "%s has two labels, %s and %s", name, old, f[1])
 		l.of[name] = f[1]
 	}
 }

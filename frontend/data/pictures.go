@@ -150,9 +150,7 @@ func (p *Picture) geometry() {
 	if why == "" && (p.Width < 1 || p.Height < 1 || p.Width > preprocess.MaxSide || p.Height > preprocess.MaxSide) {
 		why = fmt.Sprintf("%d x %d pixels; want 1 to %d each way", p.Width, p.Height, preprocess.MaxSide)
 	}
-	if why != "" {
-		fail.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
-	}
+	fail.If(why != "", "input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
 	p.Strides = preprocess.Strides{Row: p.Width, Column: 1, Channel: p.Width * p.Height}
 	if p.Layout == "nhwc" {
 		p.Strides = preprocess.Strides{Row: p.Width * p.channels(), Column: p.channels(), Channel: 1}

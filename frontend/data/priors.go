@@ -38,9 +38,7 @@ func (d *detector) priors() {
 		}
 		from += n
 	}
-	if from != len(list) {
-		fail.Errorf("priors: %d prior boxes, and the outputs have %d predictions", len(list)/4, from/4)
-	}
+	fail.If(from != len(list), "priors: %d prior boxes, and the outputs have %d predictions", len(list)/4, from/4)
 }
 
 // priorList are centre x, y, width, height of all, as parts of the input.

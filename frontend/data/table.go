@@ -123,11 +123,9 @@ func (t *Table) samples(v *ir.Value, r *rows) (starts []int, n int) {
 	default:
 		n, starts = all, []int{0}
 	}
-	if n*columns != elems {
-		fail.Errorf("%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
-			"sample, or as many numbers in a file; csv.columns picks columns, csv.window=N cuts samples of N rows", all,
-			columns, named(r.columns), v.Name, elems, shapeText(v.Type.Shape), elems)
-	}
+	fail.If(n*columns != elems, "%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for "+
+		"each sample, or as many numbers in a file; csv.columns picks columns, csv.window=N cuts samples of N rows",
+		all, columns, named(r.columns), v.Name, elems, shapeText(v.Type.Shape), elems)
 	if n > 1 {
 		along(v.Type.Shape, n, columns, t.Transpose)
 	}

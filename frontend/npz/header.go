@@ -37,9 +37,7 @@ func (h *header) dataBytes() int { return h.count * dtypes[h.dtype].size }
 
 func readHeader(r io.Reader) *header {
 	pre := fail.Must(next(r, 8, "magic"))
-	if string(pre[:6]) != magic {
-		fail.Errorf("npz: not a .npy file: it starts with % x, want %q", pre[:6], magic)
-	}
+	fail.If(string(pre[:6]) != magic, "npz: not a .npy file: it starts with % x, want %q", pre[:6], magic)
 	size := 4 // of the length
 	switch pre[6] {
 	case 1:
@@ -51,13 +49,9 @@ func readHeader(r io.Reader) *header {
 	var length [4]byte
 	copy(length[:], fail.Must(next(r, size, "header")))
 	n := binary.LittleEndian.Uint32(length[:])
-	if n > maxHeader {
-		fail.Errorf("npz: .npy header of %d bytes, at most %d is accepted", n, maxHeader)
-	}
+	fail.If(n > maxHeader, "npz: .npy header of %d bytes, at most %d is accepted", n, maxHeader)
 	text := fail.Must(next(r, int(n), "header"))
-	if !utf8.Valid(text) {
-		fail.Check(errors.New("npz: .npy header is not text"))
-	}
+	fail.If(!utf8.Valid(text), "npz: .npy header is not text")
 	h := parseHeader(string(text))
 	h.bytes = 8 + size + int(n)
 	return h
@@ -87,9 +81,7 @@ func parseHeader(s string) *header {
 	p.expect('{')
 	for !p.accept('}') {
 		key := p.str()
-		if seen[key] {
-			fail.Errorf("npz: .npy header has the key %q twice", key)
-		}
+		fail.If(seen[key], "npz: .npy header has the key %q twice", key)
 		seen[key] = true
 		p.expect(':')
 		fail.Check(h.entry(key, p))
@@ -102,9 +94,7 @@ func parseHeader(s string) *header {
 		fail.Errorf("npz: text after the .npy header's dictionary: %.20q", p.s[p.i:])
 	}
 	for _, k := range []string{"descr", "fortran_order", "shape"} {
-		if !seen[k] {
-			fail.Errorf("npz: .npy header lacks %q", k)
-		}
+		fail.If(!seen[k], "npz: .npy header lacks %q", k)
 	}
 	h.count = fail.Must(elements(h.shape))
 	if _, err := elements([]int{h.count, dtypes[h.dtype].size}); err != nil {
@@ -188,24 +178,16 @@ func (p *literal) accept(c byte) bool {
 }
 
 func (p *literal) expect(c byte) {
-	if !p.accept(c) {
-		fail.Check(fmt.Errorf("npz: malformed .npy header at byte %d: want %q", p.i, c))
-	}
+	fail.If(!p.accept(c), "npz: malformed .npy header at byte %d: want %q", p.i, c)
 }
 
 func (p *literal) str() string {
 	q := p.peek()
-	if q != '\'' && q != '"' {
-		fail.Check(fmt.Errorf("npz: malformed .npy header at byte %d: want a quoted word", p.i))
-	}
+	fail.If(q != '\'' && q != '"', "npz: malformed .npy header at byte %d: want a quoted word", p.i)
 	v, _, closed := strings.Cut(p.s[p.i+1:], string(q))
-	if !closed {
-		fail.Check(fmt.Errorf("npz: malformed .npy header: the quote at byte %d is never closed", p.i))
-	}
+	fail.If(!closed, "npz: malformed .npy header: the quote at byte %d is never closed", p.i)
 	p.i += len(v) + 2
-	if strings.ContainsRune(v, '\\') {
-		fail.Check(fmt.Errorf("npz: escape in the .npy header's %q", v))
-	}
+	fail.If(strings.ContainsRune(v, '\\'), "npz: escape in the .npy header's %q", v)
 	return v
 }
 
@@ -224,9 +206,7 @@ func (p *literal) tuple() []int {
 	for !p.accept(')') {
 		w := p.word()
 		n, err := strconv.ParseInt(strings.TrimSuffix(w, "L"), 10, strconv.IntSize)
-		if err != nil {
-			fail.Check(fmt.Errorf("npz: %q in the .npy header's shape, want a whole number", w))
-		}
+		fail.If(err != nil, "npz: %q in the .npy header's shape, want a whole number", w)
 		if shape = append(shape, int(n)); len(shape) > maxRank {
 			fail.Check(fmt.Errorf("npz: rank above %d in the .npy header", maxRank))
 		}

@@ -85,9 +85,7 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) {
 // RemoveAttribute deletes an attribute by name; an error where there is none.
 func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) {
 	i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name })
-	if i < 0 {
-		fail.Check(nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(names(n.Attribute))))
-	}
+	refuse(i < 0, n, "has no attribute %s to remove; it has: %s", quote(name), quoted(names(n.Attribute)))
 	m.Touch()
 	n.Attribute = slices.Delete(n.Attribute, i, i+1)
 }
@@ -124,9 +122,8 @@ func makeAttr(name string, v any, want schema.AttrType) *pb.AttributeProto {
 	default:
 		fail.Errorf("a value of type %T cannot be an attribute; want a number, text, a tensor or a list", v)
 	}
-	if want != 0 && schema.AttrType(a.GetType()) != want {
-		fail.Errorf("found a value of type %s; want %s", schema.AttrType(a.GetType()), want)
-	}
+	fail.If(want != 0 && schema.AttrType(a.GetType()) != want, "found a value of type %s; want %s",
+		schema.AttrType(a.GetType()), want)
 	return a
 }
 

@@ -23,10 +23,10 @@ type ConvOptions struct {
 	// R, S, C, K are the kernel's height and width, the channels and the
 	// filters. 0: from the shapes. Where both are known they must agree.
 	R, S, C, K int
+	Name       string // of the Conv; empty: the node's with _Conv behind
 	// Flat appends a Reshape to [N,K], so that whatever follows sees what it
 	// saw; without it the result stays [N,K,1,1].
-	Flat bool
-	Name string // of the Conv; empty: the node's with _Conv behind
+	Flat bool `yaml:"-"`
 }
 
 // RewriteGemmAsConv turns a Gemm, or a MatMul with a constant matrix on a 2-D
@@ -72,13 +72,9 @@ func (m *Model) affineOf(n *pb.NodeProto) *affine {
 		n, "is no Gemm or MatMul with one output; want one of these")
 	var w *tensor.Dense
 	ofNode(n, "its weights (input 1) are not known: ", func() { w = m.Constant(n.Input[1]) })
-	if !w.DType.IsFloat() {
-		fail.Check(nodeErr(n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]),
-			w.DType.ONNXName()))
-	}
-	if len(w.Shape) != 2 {
-		fail.Check(nodeErr(n, "its weights %s have shape %v; want a matrix", quote(n.Input[1]), w.Shape))
-	}
+	refuse(!w.DType.IsFloat(), n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]),
+		w.DType.ONNXName())
+	refuse(len(w.Shape) != 2, n, "its weights %s have shape %v; want a matrix", quote(n.Input[1]), w.Shape)
 	a := &affine{w: w, wName: n.Input[1]}
 	transB := op == "Gemm" && attrInt(n, "transB", 0) != 0
 	if op == "Gemm" {
@@ -108,10 +104,8 @@ func (m *Model) biasOf(n *pb.NodeProto, k int) *tensor.Dense {
 	if beta == 0 {
 		return nil
 	}
-	if c.Len() != 1 && (c.Len() != k || len(c.Shape) == 0 || c.Shape[len(c.Shape)-1] != k) {
-		fail.Check(nodeErr(n, "its bias %s has shape %v; want one value, or one for each of the %d outputs",
-			quote(n.Input[2]), c.Shape, k))
-	}
+	refuse(c.Len() != 1 && (c.Len() != k || len(c.Shape) == 0 || c.Shape[len(c.Shape)-1] != k), n,
+		"its bias %s has shape %v; want one value, or one for each of the %d outputs", quote(n.Input[2]), c.Shape, k)
 	b := tensor.New(c.DType, []int{k})
 	for i := range k {
 		b.SetFloat(i, c.Float(i%c.Len()))
@@ -204,9 +198,7 @@ func (m *Model) ValueOf(name string) string {
 	if err != nil {
 		fail.Errorf("no value and no node is called %s%s", quote(name), near(name, m.valueNames()))
 	}
-	if len(n.Output) != 1 {
-		fail.Check(nodeErr(n, "has %d outputs (%s); name the one that is meant", len(n.Output), quoted(n.Output)))
-	}
+	refuse(len(n.Output) != 1, n, "has %d outputs (%s); name the one that is meant", len(n.Output), quoted(n.Output))
 	return n.Output[0]
 }
 
@@ -312,9 +304,7 @@ func (m *Model) piecesBehind(n *pb.NodeProto, k int) []piece {
 	refuse(m.IsOutput(y), n, "its result is a graph output as a whole; want one that is only cut into pieces")
 	var out []piece
 	for _, u := range m.Consumers(y) {
-		if u.Index != 0 {
-			fail.Check(nodeErr(n, "its result is read by %s; want Slices or a Split only", label(u.Node)))
-		}
+		refuse(u.Index != 0, n, "its result is read by %s; want Slices or a Split only", label(u.Node))
 		ofNode(n, "its result is read by ", func() { out = append(out, m.cuts(u.Node, k)...) })
 	}
 	refuse(len(out) == 0, n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+

@@ -109,9 +109,8 @@ func TransposeReshape(d *tensor.Dense, perm, shape []int) *tensor.Dense {
 		shape[free] = d.Len() / n
 		n *= shape[free]
 	}
-	if n != d.Len() || free >= 0 && shape[free] < 0 {
-		fail.Errorf("shape %v has %d elements, the constant of shape %v has %d", shape, n, d.Shape, d.Len())
-	}
+	fail.If(n != d.Len() || free >= 0 && shape[free] < 0, "shape %v has %d elements, the constant of shape %v has %d",
+		shape, n, d.Shape, d.Len())
 	return d.Reshaped(shape)
 }
 

@@ -43,9 +43,9 @@ func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) {
 // Count pieces of Size, of equal shares where Size is 0, or into as many pieces
 // of Size as there are where Count is 0.
 type Cut struct {
-	Axis        int
-	Sizes       []int
+	Axis        int `yaml:"-"`
 	Count, Size int
+	Sizes       []int
 }
 
 // equal is the number of equal pieces and their size, where one of the two follows from
@@ -178,9 +178,7 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 	readers := m.Consumers(value)
 	if before != nil {
 		mine := lists.Filter(readers, func(u Use) bool { return u.Node == before })
-		if len(mine) == 0 {
-			fail.Check(nodeErr(before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input)))
-		}
+		refuse(len(mine) == 0, before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input))
 		readers = mine
 	}
 	fail.If(m.IsOutput(value), "%s is a graph output; give the node that makes it another output first (change_output)",

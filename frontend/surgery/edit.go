@@ -95,9 +95,8 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) {
 // InsertBefore puts a node onto one edge: input number in of n reads what
 // input index of at read, and that one reads the first output of n instead.
 func (m *Model) InsertBefore(at *pb.NodeProto, index int, n *pb.NodeProto, in int) {
-	if index < 0 || index >= len(at.Input) || at.Input[index] == "" {
-		fail.Check(nodeErr(at, "has no input %d; its inputs are %s", index, quoted(at.Input)))
-	}
+	refuse(index < 0 || index >= len(at.Input) || at.Input[index] == "", at, "has no input %d; its inputs are %s",
+		index, quoted(at.Input))
 	n.Input = setAt(n.Input, in, at.Input[index])
 	m.AddNode(n)
 	at.Input[index] = n.Output[0]
@@ -127,9 +126,7 @@ func (m *Model) Connect(value string, to *pb.NodeProto, index int) {
 // the old name follow; without, they are left for other edits to serve. Graph
 // outputs keep their names: this is how a node becomes the producer of one.
 func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow bool) {
-	if index < 0 || index >= len(n.Output) {
-		fail.Check(nodeErr(n, "has no output %d; its outputs are %s", index, quoted(n.Output)))
-	}
+	refuse(index < 0 || index >= len(n.Output), n, "has no output %d; its outputs are %s", index, quoted(n.Output))
 	refuse(name == "", n, "the new name of output %d is empty", index)
 	old := n.Output[index]
 	if old == name {
@@ -223,9 +220,8 @@ func (m *Model) bypass(n *pb.NodeProto, input int) {
 // dataInput is the input that replaces a removed node's output.
 func (m *Model) dataInput(n *pb.NodeProto, input int) int {
 	if input >= 0 {
-		if input >= len(n.Input) || n.Input[input] == "" {
-			fail.Check(nodeErr(n, "has no input %d; its inputs are %s", input, quoted(n.Input)))
-		}
+		refuse(input >= len(n.Input) || n.Input[input] == "", n, "has no input %d; its inputs are %s", input,
+			quoted(n.Input))
 		return input
 	}
 	var data []int

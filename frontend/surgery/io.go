@@ -246,9 +246,7 @@ func (m *Model) PinDims(dims map[string]int64) {
 		}
 	}
 	for _, k := range sortedKeys(dims) {
-		if !used[k] {
-			fail.Errorf("the model has no symbolic dimension %s; it has: %s", quote(k), quoted(sortedKeys(have)))
-		}
+		fail.If(!used[k], "the model has no symbolic dimension %s; it has: %s", quote(k), quoted(sortedKeys(have)))
 	}
 	m.Touch()
 }

@@ -170,9 +170,8 @@ func (s *session) steps(list []*yaml.Node, vars map[string]*yaml.Node, prefix st
 }
 
 func (s *session) step(key, args *yaml.Node, vars map[string]*yaml.Node, path string) {
-	if s.executed++; s.executed > maxExecuted {
-		fail.Errorf("more than %d steps; want fewer rounds", maxExecuted)
-	}
+	s.executed++
+	fail.If(s.executed > maxExecuted, "more than %d steps; want fewer rounds", maxExecuted)
 	if key.Value == "for_each" {
 		rounds, body := s.iterations(args, vars)
 		for k, r := range rounds {
@@ -231,9 +230,7 @@ func (s *session) end() {
 // reordered float32 arithmetic may differ by.
 const defaultRTol = 1e-5
 
-func (s *session) count(n int) int {
-	return cmp.Or(n, s.opt.Count, 3)
-}
+func (s *session) count(n int) int { return cmp.Or(n, s.opt.Count, 3) }
 
 // casesFor are the given inputs where the reference is the original model, or
 // has the same inputs.
@@ -279,14 +276,9 @@ func def[T any](name, doc, example string, run func(s *session, a *T) string) *s
 	}
 }
 
-// fail ends the step with an error; nil is none.
-func (s *session) fail(err error) { fail.Check(err) }
-
 // want fails with a message unless the condition holds.
 func (s *session) want(ok bool, format string, args ...any) {
-	if !ok {
-		s.fail(fmt.Errorf(format, args...))
-	}
+	fail.If(!ok, format, args...)
 }
 
 // oneOf fails unless exactly one of two keys is given.
@@ -301,23 +293,16 @@ func (s *session) choice(key, have, a, b string) {
 func (s *session) m() *Model { return s.cur().m }
 
 // nodes and node find nodes of the current model; node exactly one.
-func (s *session) nodes(a *nodeSel) []*pb.NodeProto {
-	ns := a.find(s.m())
-	return ns
-}
+func (s *session) nodes(a *nodeSel) []*pb.NodeProto { return a.find(s.m()) }
 
-func (s *session) node(a *nodeSel) *pb.NodeProto {
-	n := a.single(s.m())
-	return n
-}
+func (s *session) node(a *nodeSel) *pb.NodeProto { return a.single(s.m()) }
 
 // elemType is the number of an element type, 0 where none is named.
 func (s *session) elemType(name string) int32 {
 	if name == "" {
 		return 0
 	}
-	dt := ElemType(name)
-	return dt
+	return ElemType(name)
 }
 
 // reading marks a step that edits nothing.

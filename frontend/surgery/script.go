@@ -34,11 +34,11 @@ type Script struct {
 }
 
 type scriptArgs struct {
-	Model  string               `yaml:"model"`
-	Dims   map[string]int       `yaml:"dims"`
-	Vars   map[string]yaml.Node `yaml:"vars"`
-	Steps  []yaml.Node          `yaml:"steps"`
-	Verify yaml.Node            `yaml:"verify"`
+	Model  string
+	Dims   map[string]int
+	Vars   map[string]yaml.Node
+	Steps  []yaml.Node
+	Verify yaml.Node
 }
 
 // LoadScript reads a script from a file.
@@ -65,9 +65,7 @@ func parseScript(name, dir string, text []byte) *Script {
 	s := &Script{Name: name, Dir: dir, Model: a.Model, dims: a.Dims, vars: map[string]*yaml.Node{}}
 	for _, k := range sortedKeys(a.Vars) {
 		v := a.Vars[k]
-		if !varName.MatchString(k) {
-			fail.Check(lineErr(&v, "variable %s: names are letters, digits and _", quote(k)))
-		}
+		refuseAt(!varName.MatchString(k), &v, "variable %s: names are letters, digits and _", quote(k))
 		s.vars[k] = &v
 	}
 	s.steps = pointers(a.Steps)
@@ -99,9 +97,8 @@ func singleKeys(n *yaml.Node) {
 	lines := map[string]int{}
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			if at, ok := lines[c.Value]; ok {
-				fail.Check(lineErr(c, "key %s appears here a second time (first in line %d)", quote(c.Value), at))
-			}
+			at, ok := lines[c.Value]
+			refuseAt(ok, c, "key %s appears here a second time (first in line %d)", quote(c.Value), at)
 			lines[c.Value] = c.Line
 		}
 		singleKeys(c)
@@ -113,10 +110,9 @@ func stepOf(n *yaml.Node) (key, args *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		return n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}
 	}
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		fail.Check(lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery "+
-			"--steps lists them)", kindText(n)))
-	}
+	refuseAt(n.Kind != yaml.MappingNode || len(n.Content) != 2, n,
+		"found %s; a step is one key, its name, with a mapping behind it (nncc surgery --steps lists them)",
+		kindText(n))
 	return n.Content[0], n.Content[1]
 }
 
@@ -156,9 +152,7 @@ func expand(n *yaml.Node, vars map[string]*yaml.Node) *yaml.Node {
 				return s[1:]
 			}
 			v := lookup(n, s[2:len(s)-1], vars)
-			if v.Kind != yaml.ScalarNode {
-				fail.Check(lineErr(n, "variable %s is %s and cannot be part of a text", s, kindText(v)))
-			}
+			refuseAt(v.Kind != yaml.ScalarNode, n, "variable %s is %s and cannot be part of a text", s, kindText(v))
 			return v.Value
 		})
 		c.Tag = "!!str"
@@ -210,11 +204,11 @@ func relined(n *yaml.Node, line int) *yaml.Node {
 // forEach repeats steps.
 type forEach struct {
 	// Let gives variables lists of values, which go in step.
-	Let map[string]yaml.Node `yaml:"let"`
+	Let map[string]yaml.Node
 	// Nodes repeats for every node that is found; `node` is its name, and named
 	// groups of a regex are variables, too. Equal values count once.
-	Nodes *nodeSel    `yaml:"nodes"`
-	Steps []yaml.Node `yaml:"steps"`
+	Nodes *nodeSel
+	Steps []yaml.Node
 }
 
 const (
@@ -225,21 +219,16 @@ const (
 
 // checkLoop checks a for_each before anything runs.
 func checkLoop(args *yaml.Node, depth int) {
-	if depth >= maxLoops {
-		fail.Check(lineErr(args, "loops within loops, more than %d deep", maxLoops))
-	}
+	refuseAt(depth >= maxLoops, args, "loops within loops, more than %d deep", maxLoops)
 	var raw struct {
-		Let   yaml.Node   `yaml:"let"`
-		Nodes yaml.Node   `yaml:"nodes"`
-		Steps []yaml.Node `yaml:"steps"`
+		Let   yaml.Node
+		Nodes yaml.Node
+		Steps []yaml.Node
 	}
 	strict(args, &raw)
-	if raw.Let.IsZero() == raw.Nodes.IsZero() {
-		fail.Check(lineErr(args, "want let (lists of values) or nodes (a search), one of them"))
-	}
-	if len(raw.Steps) == 0 {
-		fail.Check(lineErr(args, "no steps to repeat"))
-	}
+	refuseAt(raw.Let.IsZero() == raw.Nodes.IsZero(), args,
+		"want let (lists of values) or nodes (a search), one of them")
+	refuseAt(len(raw.Steps) == 0, args, "no steps to repeat")
 	checkSteps(pointers(raw.Steps), depth+1)
 }
 
@@ -254,9 +243,7 @@ func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) ([]map
 	} else {
 		rounds = letRounds(a.Let)
 	}
-	if len(rounds) > maxIteration {
-		fail.Check(lineErr(args, "%d rounds; want at most %d", len(rounds), maxIteration))
-	}
+	refuseAt(len(rounds) > maxIteration, args, "%d rounds; want at most %d", len(rounds), maxIteration)
 	for _, r := range rounds {
 		for k, v := range vars {
 			if r[k] == nil {
@@ -271,16 +258,11 @@ func letRounds(let map[string]yaml.Node) []map[string]*yaml.Node {
 	n := -1
 	for _, k := range sortedKeys(let) {
 		v := let[k]
-		if !varName.MatchString(k) {
-			fail.Check(lineErr(&v, "variable %s: names are letters, digits and _", quote(k)))
-		}
-		if v.Kind != yaml.SequenceNode {
-			fail.Check(lineErr(&v, "variable %s is %s; want a list, one value a round", quote(k), kindText(&v)))
-		}
-		if n >= 0 && len(v.Content) != n {
-			fail.Check(lineErr(&v, "variable %s has %d values, another has %d; want as many", quote(k), len(v.Content),
-				n))
-		}
+		refuseAt(!varName.MatchString(k), &v, "variable %s: names are letters, digits and _", quote(k))
+		refuseAt(v.Kind != yaml.SequenceNode, &v, "variable %s is %s; want a list, one value a round", quote(k),
+			kindText(&v))
+		refuseAt(n >= 0 && len(v.Content) != n, &v, "variable %s has %d values, another has %d; want as many", quote(k),
+			len(v.Content), n)
 		n = len(v.Content)
 	}
 	rounds := make([]map[string]*yaml.Node, max(n, 0))

@@ -108,9 +108,7 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 			quoted(outputs), quoted(missing), quoted(inputs))
 	}
 	for _, s := range inputs {
-		if !used[s] {
-			fail.Errorf("none of the outputs %s depends on input %s", quoted(outputs), quote(s))
-		}
+		fail.If(!used[s], "none of the outputs %s depends on input %s", quoted(outputs), quote(s))
 	}
 	return used, live
 }
@@ -162,10 +160,8 @@ func (m *Model) Split(parts []Part) []*Model {
 		fail.Under("part "+quote(p.Name), func() { models = append(models, m.Extract(p.Inputs, p.Outputs)) })
 	}
 	for _, s := range m.OutputNames() {
-		if !slices.Contains(outs, s) {
-			fail.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s),
-				quoted(outs))
-		}
+		fail.If(!slices.Contains(outs, s), "output %s of the model is no output of any part; the parts give %s",
+			quote(s), quoted(outs))
 	}
 	return models
 }
@@ -173,13 +169,13 @@ func (m *Model) Split(parts []Part) []*Model {
 // MergeOptions of Merge.
 type MergeOptions struct {
 	// Names of the models, for messages; may be nil.
-	Names []string
+	Names []string `yaml:"models"`
 	// Prefixes go in front of the names of each model's nodes, inner values and
 	// constants; nil or "" for none.
 	Prefixes []string
 	// Connect maps outputs of earlier models to inputs of later ones, beside
 	// those that have the same name.
-	Connect map[string]string
+	Connect map[string]string `yaml:"io_map"`
 	// Outputs are the graph outputs of the result, in order; nil: every output
 	// that no model reads.
 	Outputs []string

@@ -15,37 +15,37 @@ import (
 // convertArgs say how constants are changed: slice, then conversion, transpose and
 // reshape, dtype.
 type convertArgs struct {
-	Name       string    `yaml:"name"`
-	Names      []string  `yaml:"names"`
-	As         string    `yaml:"as"`
-	Slice      *sliceArg `yaml:"slice"`
-	Conversion string    `yaml:"conversion"`
-	Transpose  []int     `yaml:"transpose"`
-	Reshape    []int     `yaml:"reshape"`
-	DType      string    `yaml:"dtype"`
+	Name       string
+	Names      []string
+	As         string
+	Slice      *sliceArg
+	Conversion string
+	Transpose  []int
+	Reshape    []int
+	DType      string
 }
 
 type sliceArg struct {
-	Axis  int  `yaml:"axis"`
-	Start int  `yaml:"start"`
-	End   *int `yaml:"end"`
+	Axis  int
+	Start int
+	End   *int
 }
 
 // initSteps edit constants.
 func initSteps() []*stepDef {
 	type add struct {
-		Name     string `yaml:"name"`
+		Name     string
 		constArg `yaml:",inline"`
 	}
 	type remove struct {
-		Names  []string `yaml:"names"`
-		Unused bool     `yaml:"unused"`
+		Names  []string
+		Unused bool
 	}
 	type split struct {
-		Name string   `yaml:"name"`
-		Axis int      `yaml:"axis"`
-		Maps []string `yaml:"maps"`
-		As   []string `yaml:"as"`
+		Name string
+		Axis int
+		Maps []string
+		As   []string
 	}
 	return []*stepDef{
 		def("add_initializer", "add a constant of any element type: values written here, a .npy file, or seeded "+
@@ -84,8 +84,7 @@ func initSteps() []*stepDef {
 				return "converted " + quoted(list)
 			}),
 		def("split_initializer", "cut a constant whose axis lists the places of several maps into one constant per "+
-			"map, "+
-			"with height and width in the place of the axis",
+			"map, with height and width in the place of the axis",
 			`split_initializer: {name: anchors, axis: 2, maps: [p3, p4, p5], as: [anchors_0, anchors_1, anchors_2]}`,
 			func(s *session, a *split) string {
 				s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As)
@@ -106,9 +105,8 @@ func (a *convertArgs) change() func(*tensor.Dense) *tensor.Dense {
 	if a.DType != "" {
 		num := ElemType(a.DType)
 		var ok bool
-		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			fail.Errorf("dtype %s: want a type of numbers", quote(a.DType))
-		}
+		dt, ok = tensor.FromONNX(int(num))
+		fail.If(!ok, "dtype %s: want a type of numbers", quote(a.DType))
 	}
 	return func(d *tensor.Dense) *tensor.Dense {
 		if x := a.Slice; x != nil {

@@ -13,21 +13,21 @@ import (
 // ioSteps edit the interface of the graph.
 func ioSteps() []*stepDef {
 	type io struct {
-		Name  string   `yaml:"name"`
-		DType string   `yaml:"dtype"`
-		Shape shapeArg `yaml:"shape"`
+		Name  string
+		DType string
+		Shape shapeArg
 	}
 	type setShape struct {
 		io         `yaml:",inline"`
-		Conversion string `yaml:"conversion"`
+		Conversion string
 	}
 	type removeOutputs struct {
-		Names []string `yaml:"names"`
-		Keep  []string `yaml:"keep"`
+		Names []string
+		Keep  []string
 	}
 	type removeInputs struct {
-		Names []string `yaml:"names"`
-		Only  bool     `yaml:"only"`
+		Names []string
+		Only  bool
 	}
 	return []*stepDef{
 		def("add_input", "add a graph input of any element type; sizes, symbols and null in shape",
@@ -43,9 +43,8 @@ func ioSteps() []*stepDef {
 				s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape)
 				return "output " + quote(a.Name)
 			}),
-		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer "+
-			"is to "+
-			"replace",
+		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer is "+
+			"to replace",
 			`remove_inputs: {names: [mask]}`,
 			func(s *session, a *removeInputs) string {
 				s.m().RemoveInputs(a.Names, a.Only)
@@ -64,8 +63,7 @@ func ioSteps() []*stepDef {
 				return "removed " + quoted(a.Names)
 			}),
 		def("set_io_shape", "declare the shape of a graph input or output: shape, or conversion of the one it has; "+
-			"what is "+
-			"known of an output must agree",
+			"what is known of an output must agree",
 			`set_io_shape: {name: output, shape: [1, 2048, 1, 1]}`,
 			func(s *session, a *setShape) string {
 				m, dt, shape := s.m(), s.elemType(a.DType), []Dim(a.Shape)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // model finds a model of the run by name; "" is the current one.
@@ -39,51 +40,35 @@ func (s *session) put(name string, m, ref *Model, refName string) {
 // modelSteps cut, join, read, write and clean models.
 func modelSteps() []*stepDef {
 	type extract struct {
-		Inputs  []string `yaml:"inputs"`
-		Outputs []string `yaml:"outputs"`
-		As      string   `yaml:"as"`
+		Inputs  []string
+		Outputs []string
+		As      string
 	}
 	type part struct {
-		Name    string   `yaml:"name"`
-		Inputs  []string `yaml:"inputs"`
-		Outputs []string `yaml:"outputs"`
-		File    string   `yaml:"file"`
-	}
-	type split struct {
-		Parts []part `yaml:"parts"`
-	}
-	type use struct {
-		Model string `yaml:"model"`
+		Part `yaml:",inline"`
+		File string
 	}
 	type merge struct {
-		Models   []string          `yaml:"models"`
-		Prefixes []string          `yaml:"prefixes"`
-		IOMap    map[string]string `yaml:"io_map"`
-		Outputs  []string          `yaml:"outputs"`
-		As       string            `yaml:"as"`
-		Against  string            `yaml:"against"`
+		MergeOptions `yaml:",inline"`
+		As, Against  string
 	}
 	type load struct {
-		File string `yaml:"file"`
-		As   string `yaml:"as"`
+		File string
+		As   string
 	}
 	type save struct {
-		Model string `yaml:"model"`
-		File  string `yaml:"file"`
+		Model string
+		File  string
 	}
 	type version struct {
-		IR     int64  `yaml:"ir"`
-		Opset  int64  `yaml:"opset"`
-		Domain string `yaml:"domain"`
-	}
-	type prefix struct {
-		Prefix string `yaml:"prefix"`
+		IR     int64
+		Opset  int64
+		Domain string
 	}
 	type nothing struct{}
 	return []*stepDef{
 		def("extract", "keep the part of the model between values; the result is compared with the same part of the "+
-			"model "+
-			"as it was; as: a name, the model stays beside it",
+			"model as it was; as: a name, the model stays beside it",
 			`extract: {inputs: [images], outputs: [/backbone/Relu_output_0]}`,
 			func(s *session, a *extract) string {
 				x := s.m().Extract(a.Inputs, a.Outputs)
@@ -92,15 +77,11 @@ func modelSteps() []*stepDef {
 				return text
 			}),
 		def("split", "cut the model into parts, which together compute what it does; the last part becomes the "+
-			"current "+
-			"model; file: also save the part as it is",
+			"current model; file: also save the part as it is",
 			`split: {parts: [{name: head, inputs: [x], outputs: [t]}, {name: tail, inputs: [t], outputs: [y]}]}`,
-			func(s *session, a *split) string {
-				var parts []Part
+			func(s *session, a *struct{ Parts []part }) string {
 				var list []string
-				for _, p := range a.Parts {
-					parts = append(parts, Part{p.Name, p.Inputs, p.Outputs})
-				}
+				parts := lists.Map(a.Parts, func(p part) Part { return p.Part })
 				s.want(len(parts) > 0, "no parts are given")
 				models := s.m().Split(parts)
 				for i, x := range models {
@@ -114,7 +95,7 @@ func modelSteps() []*stepDef {
 			}),
 		reading(def("use", "make another model the current one, which the steps edit and which becomes the result",
 			`use: {model: head}`,
-			func(s *session, a *use) string {
+			func(s *session, a *struct{ Model string }) string {
 				s.want(a.Model != "", "no model is named")
 				s.model(a.Model)
 				s.at = a.Model
@@ -122,17 +103,15 @@ func modelSteps() []*stepDef {
 			})),
 		def("merge", "put models behind each other: outputs go to inputs of the same name, or as io_map says (output: "+
 			"input); prefixes for inner names; the result, called as (default merged), is compared with against "+
-			"(default "+
-			"original)",
+			"(default original)",
 			`merge: {models: [head, tail], prefixes: ["", "tail/"]}`,
 			func(s *session, a *merge) string {
 				var ms []*Model
-				for _, n := range a.Models {
+				for _, n := range a.Names {
 					s.want(n != "", "a model without a name is to be merged")
 					ms = append(ms, s.model(n).m)
 				}
-				m := Merge(ms, MergeOptions{Names: a.Models, Prefixes: a.Prefixes, Connect: a.IOMap,
-					Outputs: a.Outputs})
+				m := Merge(ms, a.MergeOptions)
 				ref, refName := s.original, cmp.Or(a.Against, mainName)
 				if refName != mainName {
 					ref = s.model(refName).ref
@@ -143,10 +122,9 @@ func modelSteps() []*stepDef {
 					quoted(m.OutputNames()))
 			}),
 		def("prefix_names", "put a prefix in front of the names of nodes, inner values and constants; graph inputs "+
-			"and "+
-			"outputs keep theirs",
+			"and outputs keep theirs",
 			`prefix_names: {prefix: "encoder/"}`,
-			func(s *session, a *prefix) string {
+			func(s *session, a *struct{ Prefix string }) string {
 				s.want(a.Prefix != "", "no prefix is given")
 				s.m().Prefix(a.Prefix)
 				return quote(a.Prefix)
@@ -195,8 +173,8 @@ func modelSteps() []*stepDef {
 			`check:`,
 			func(s *session, a *nothing) string {
 				s.m().undefined()
-				s.fail(errors.Join(s.m().Shapes().Problems...))
-				s.fail(s.m().Checked())
+				fail.Check(errors.Join(s.m().Shapes().Problems...))
+				fail.Check(s.m().Checked())
 				return "no findings"
 			})),
 		def("set_version", "set IR version and opset; nodes that would mean something else are an error",

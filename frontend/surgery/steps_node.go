@@ -46,16 +46,16 @@ func (s *session) place(a *indexArg, n *pb.NodeProto, list []string, what string
 	}
 	i := slices.Index(list, a.name)
 	if i < 0 {
-		s.fail(nodeErr(n, "has no %s %s%s; it has %s", what, quote(a.name), near(a.name, list), quoted(list)))
+		fail.Check(nodeErr(n, "has no %s %s%s; it has %s", what, quote(a.name), near(a.name, list), quoted(list)))
 	}
 	return i
 }
 
 // valueArg names a value, or a node and one of its outputs.
 type valueArg struct {
-	Value  string   `yaml:"value"`
-	Node   *nodeSel `yaml:"node"`
-	Output indexArg `yaml:"output"`
+	Value  string
+	Node   *nodeSel
+	Output indexArg
 }
 
 // value finds a value.
@@ -63,17 +63,14 @@ func (s *session) value(a *valueArg) string {
 	m := s.m()
 	s.oneOf(a.Value != "", a.Node != nil, "value or node")
 	if a.Value != "" {
-		s.fail(m.wantValue(a.Value))
+		fail.Check(m.wantValue(a.Value))
 		return a.Value
 	}
 	n := s.node(a.Node)
-	if !a.Output.set && len(n.Output) != 1 {
-		s.fail(nodeErr(n, "has %d outputs (%s); say which (output)", len(n.Output), quoted(n.Output)))
-	}
+	refuse(!a.Output.set && len(n.Output) != 1, n, "has %d outputs (%s); say which (output)", len(n.Output),
+		quoted(n.Output))
 	i := s.place(&a.Output, n, n.Output, "output")
-	if i >= len(n.Output) || n.Output[i] == "" {
-		s.fail(nodeErr(n, "has no output %d; it has %s", i, quoted(n.Output)))
-	}
+	refuse(i >= len(n.Output) || n.Output[i] == "", n, "has no output %d; it has %s", i, quoted(n.Output))
 	return n.Output[i]
 }
 
@@ -92,64 +89,54 @@ func labels(ns []*pb.NodeProto) string {
 
 // nodeSteps edit nodes and what they read.
 func nodeSteps() []*stepDef {
-	type find struct {
-		Nodes nodeSel `yaml:"nodes"`
-	}
 	type remove struct {
-		Nodes nodeSel `yaml:"nodes"`
-		Input *int    `yaml:"input"`
-		Only  bool    `yaml:"only"`
+		Nodes nodeSel
+		Input *int
+		Only  bool
 	}
 	type insertBefore struct {
-		Node  nodeSel  `yaml:"node"`
-		Input indexArg `yaml:"input"`
-		New   newNode  `yaml:"new"`
+		Node  nodeSel
+		Input indexArg
+		New   newNode
 	}
 	type insertAfter struct {
 		valueArg `yaml:",inline"`
-		New      newNode `yaml:"new"`
-	}
-	type addNodes struct {
-		Nodes []newNode `yaml:"nodes"`
+		New      newNode
 	}
 	type replace struct {
-		Nodes nodeSel   `yaml:"nodes"`
-		With  []newNode `yaml:"with"`
+		Nodes nodeSel
+		With  []newNode
 	}
 	type connect struct {
 		valueArg `yaml:",inline"`
-		To       nodeSel  `yaml:"to"`
-		Input    indexArg `yaml:"input"`
+		To       nodeSel
+		Input    indexArg
 	}
 	type changeOutput struct {
-		Node    nodeSel  `yaml:"node"`
-		Output  indexArg `yaml:"output"`
-		To      string   `yaml:"to"`
-		Readers string   `yaml:"readers"`
+		Node    nodeSel
+		Output  indexArg
+		To      string
+		Readers string
 	}
 	type setAttributes struct {
-		Nodes  nodeSel              `yaml:"nodes"`
-		Set    map[string]yaml.Node `yaml:"set"`
-		Remove []string             `yaml:"remove"`
+		Nodes  nodeSel
+		Set    map[string]yaml.Node
+		Remove []string
 	}
 	type renameNode struct {
-		Node nodeSel `yaml:"node"`
-		To   string  `yaml:"to"`
+		Node nodeSel
+		To   string
 	}
-	type rename struct {
-		Value string `yaml:"value"`
-		To    string `yaml:"to"`
-	}
+	type rename struct{ Value, To string }
 	return []*stepDef{
 		reading(def("find", "list the nodes that a search finds; count: N fails for any other number",
 			`find: {nodes: {op: Reshape, count: 5}}`,
-			func(s *session, a *find) string {
+			func(s *session, a *struct{ Nodes nodeSel }) string {
 				ns := s.nodes(&a.Nodes)
 				return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns))
 			})),
 		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or "+
-			"nothing "+
-			"is re-wired (only: true)",
+			"nothing is re-wired (only: true)",
 			`remove: {nodes: [/Reshape, /Slice]}`,
 			func(s *session, a *remove) string {
 				ns, opt := s.nodes(&a.Nodes), RemoveOptions{Input: -1, Only: a.Only}
@@ -172,8 +159,7 @@ func nodeSteps() []*stepDef {
 				return fmt.Sprintf("%s in front of %s", label(n), label(at))
 			}),
 		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output "+
-			"instead; $ "+
-			"among its inputs is the value",
+			"instead; $ among its inputs is the value",
 			`insert_after: {node: /conv, new: {op: Relu}}`,
 			func(s *session, a *insertAfter) string {
 				v := s.value(&a.valueArg)
@@ -183,7 +169,7 @@ func nodeSteps() []*stepDef {
 			}),
 		def("add_nodes", "add nodes and re-wire nothing; an input may be a constant written in place",
 			`add_nodes: {nodes: [{op: Add, inputs: [x, {value: [1.5]}], outputs: [y]}]}`,
-			func(s *session, a *addNodes) string {
+			func(s *session, a *struct{ Nodes []newNode }) string {
 				s.want(len(a.Nodes) > 0, "no nodes are given")
 				var made []*pb.NodeProto
 				for i := range a.Nodes {
@@ -192,8 +178,7 @@ func nodeSteps() []*stepDef {
 				return "added " + labels(made)
 			}),
 		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, "+
-			"unless "+
-			"outputs say otherwise",
+			"unless outputs say otherwise",
 			`replace: {nodes: /act, with: [{op: HardSwish, inputs: [x]}]}`,
 			func(s *session, a *replace) string {
 				old := s.nodes(&a.Nodes)
@@ -245,9 +230,8 @@ func nodeSteps() []*stepDef {
 			`rename_node: {node: {output: y}, to: /head/Conv}`,
 			func(s *session, a *renameNode) string {
 				n := s.node(&a.Node)
-				if a.To == "" || n.GetName() != a.To && len(s.m().Find(Query{Name: a.To})) > 0 {
-					s.fail(nodeErr(n, "cannot be called %s: the name is empty or taken", quote(a.To)))
-				}
+				refuse(a.To == "" || n.GetName() != a.To && len(s.m().Find(Query{Name: a.To})) > 0, n,
+					"cannot be called %s: the name is empty or taken", quote(a.To))
 				old := label(n)
 				n.Name = proto.String(a.To)
 				return fmt.Sprintf("%s is called %s", old, quote(a.To))
@@ -262,33 +246,26 @@ func nodeSteps() []*stepDef {
 }
 
 // made is a new node, and which of its inputs is called $ (-1: none).
-func (s *session) made(a *newNode) (*pb.NodeProto, int) {
-	n, k := a.make(s.m(), s.script.Dir)
-	return n, k
-}
+func (s *session) made(a *newNode) (*pb.NodeProto, int) { return a.make(s.m(), s.script.Dir) }
 
 // streamed is made for a node that is put onto a value: the input called $, or the
 // first one where no inputs are given.
 func (s *session) streamed(a *newNode) (*pb.NodeProto, int) {
 	n, k := s.made(a)
-	if k < 0 && len(a.Inputs) > 0 {
-		s.fail(nodeErr(n, `none of its inputs is "$", which stands for the value it is put onto`))
-	}
+	refuse(k < 0 && len(a.Inputs) > 0, n, `none of its inputs is "$", which stands for the value it is put onto`)
 	return n, max(k, 0)
 }
 
 // addNode adds a node that reads values by name.
 func (s *session) addNode(a *newNode) *pb.NodeProto {
 	n, k := s.made(a)
-	if k >= 0 {
-		s.fail(nodeErr(n, "input %d is $, which stands for nothing here", k))
-	}
+	refuse(k >= 0, n, "input %d is $, which stands for nothing here", k)
 	for _, x := range n.Input {
 		if x == "" {
 			continue
 		}
 		if err := s.m().wantValue(x); err != nil {
-			s.fail(nodeErr(n, "%v", err))
+			fail.Check(nodeErr(n, "%v", err))
 		}
 	}
 	s.m().AddNode(n)
@@ -301,9 +278,7 @@ func (s *session) standIn(a *newNode, old []*pb.NodeProto) *pb.NodeProto {
 	if k < 0 {
 		return n
 	}
-	if len(old) == 0 {
-		s.fail(nodeErr(n, "input %d is $, but no node is replaced", k))
-	}
+	refuse(len(old) == 0, n, "input %d is $, but no node is replaced", k)
 	d := s.m().dataInput(old[0], -1)
 	n.Input[k] = old[0].Input[d]
 	return n

@@ -9,94 +9,79 @@ import (
 	"github.com/nncc/nncc/ir/fail"
 )
 
-// kernelArgs are the geometry of a Gemm as a Conv.
-type kernelArgs struct {
-	After string `yaml:"after"`
-	R     int    `yaml:"r"`
-	S     int    `yaml:"s"`
-	C     int    `yaml:"c"`
-	K     int    `yaml:"k"`
-	Name  string `yaml:"name"`
+// checked is the geometry of a Gemm as a Conv.
+func (o ConvOptions) checked() ConvOptions {
+	fail.If(min(o.R, o.S, o.C, o.K) < 0, "r %d, s %d, c %d, k %d: sizes are 1 or more", o.R, o.S, o.C, o.K)
+	return o
 }
 
-func (s *session) kernel(a *kernelArgs) ConvOptions {
-	s.want(min(a.R, a.S, a.C, a.K) >= 0, "r %d, s %d, c %d, k %d: sizes are 1 or more", a.R, a.S, a.C, a.K)
-	return ConvOptions{After: a.After, R: a.R, S: a.S, C: a.C, K: a.K, Name: a.Name}
-}
-
-// cutArgs say how a value is cut.
-type cutArgs struct {
-	Count int   `yaml:"count"`
-	Size  int   `yaml:"size"`
-	Sizes []int `yaml:"sizes"`
-}
-
-func (s *session) cut(a *cutArgs, axis int) Cut {
-	s.want((a.Sizes == nil) != (a.Count == 0 && a.Size == 0),
+// along is how a value is cut along an axis.
+func (c Cut) along(axis int) Cut {
+	fail.If((c.Sizes == nil) == (c.Count == 0 && c.Size == 0),
 		"want sizes, or count and size, one of which may be left out for equal pieces")
-	s.want(a.Size >= 0 && a.Count >= 0, "count %d, size %d; want positive ones", a.Count, a.Size)
-	return Cut{Axis: axis, Sizes: a.Sizes, Count: a.Count, Size: a.Size}
+	fail.If(c.Size < 0 || c.Count < 0, "count %d, size %d; want positive ones", c.Count, c.Size)
+	c.Axis = axis
+	return c
 }
 
 // rewriteSteps write operators as others.
 func rewriteSteps() []*stepDef {
 	type gemmConv struct {
-		Nodes      nodeSel `yaml:"nodes"`
-		kernelArgs `yaml:",inline"`
-		Flat       bool `yaml:"flat"`
+		Nodes nodeSel
+		Conv  ConvOptions `yaml:",inline"`
+		Flat  bool
 	}
 	type slicedConvs struct {
-		Node       nodeSel `yaml:"node"`
-		kernelArgs `yaml:",inline"`
-		Sizes      []int    `yaml:"sizes"`
-		Outputs    []string `yaml:"outputs"`
+		Node    nodeSel
+		Conv    ConvOptions `yaml:",inline"`
+		Sizes   []int
+		Outputs []string
 	}
 	type matmulConv struct {
-		Nodes    nodeSel `yaml:"nodes"`
-		Layout   string  `yaml:"layout"`
-		KeepBias bool    `yaml:"keep_bias"`
+		Nodes    nodeSel
+		Layout   string
+		KeepBias bool `yaml:"keep_bias"`
 	}
 	type einsum struct {
-		Nodes     *nodeSel          `yaml:"nodes"`
-		Equation  string            `yaml:"equation"`
-		Equations map[string]string `yaml:"equations"`
+		Nodes     *nodeSel
+		Equation  string
+		Equations map[string]string
 	}
 	type transposePair struct {
-		Nodes  nodeSel `yaml:"nodes"`
-		Before []int   `yaml:"before"`
-		After  []int   `yaml:"after"`
+		Nodes  nodeSel
+		Before []int
+		After  []int
 	}
 	type insertSlices struct {
 		valueArg `yaml:",inline"`
-		Axis     int `yaml:"axis"`
-		cutArgs  `yaml:",inline"`
-		Outputs  []string `yaml:"outputs"`
+		Axis     int
+		Cut      `yaml:",inline"`
+		Outputs  []string
 	}
 	type insertConcat struct {
-		Values []string `yaml:"values"`
-		Nodes  *nodeSel `yaml:"nodes"`
-		Axis   int      `yaml:"axis"`
-		Name   string   `yaml:"name"`
-		Output string   `yaml:"output"`
-		To     *nodeSel `yaml:"to"`
-		Input  indexArg `yaml:"input"`
+		Values []string
+		Nodes  *nodeSel
+		Axis   int
+		Name   string
+		Output string
+		To     *nodeSel
+		Input  indexArg
 	}
 	type slicesConcat struct {
-		After      string   `yaml:"after"`
-		Before     *nodeSel `yaml:"before"`
-		SliceAxis  int      `yaml:"slice_axis"`
-		ConcatAxis int      `yaml:"concat_axis"`
-		cutArgs    `yaml:",inline"`
-		Output     string `yaml:"output"`
+		After      string
+		Before     *nodeSel
+		SliceAxis  int `yaml:"slice_axis"`
+		ConcatAxis int `yaml:"concat_axis"`
+		Cut        `yaml:",inline"`
+		Output     string
 	}
 	return []*stepDef{
 		def("rewrite_gemm_as_conv", "Flatten or Reshape + Gemm → Conv with a kernel of the map's size; the result is "+
-			"[N,K,1,1], with flat: true [N,K] as before; r, s, c, k are checked, or given where shapes are not "+
-			"known; after: "+
-			"the map that is read",
+			"[N,K,1,1], with flat: true [N,K] as before; r, s, c, k are checked, or given where shapes are not known; "+
+			"after: the map that is read",
 			`rewrite_gemm_as_conv: {nodes: /fc/Gemm, r: 10, s: 25, c: 8, k: 2048}`,
 			func(s *session, a *gemmConv) string {
-				ns, opt := s.nodes(&a.Nodes), s.kernel(&a.kernelArgs)
+				ns, opt := s.nodes(&a.Nodes), a.Conv.checked()
 				opt.Flat = a.Flat
 				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
 					"name and after are for one node, %d are named", len(ns))
@@ -105,21 +90,18 @@ func rewriteSteps() []*stepDef {
 				})
 			}),
 		def("rewrite_gemm_as_sliced_convs", "Gemm + Slices (or Split) → one Conv per slice with its rows of the "+
-			"weights; "+
-			"with sizes and outputs the pieces are those, for Slices that were removed before",
+			"weights; with sizes and outputs the pieces are those, for Slices that were removed before",
 			`rewrite_gemm_as_sliced_convs: {node: /cls/Gemm}`,
 			func(s *session, a *slicedConvs) string {
-				n, opt := s.node(&a.Node), s.kernel(&a.kernelArgs)
+				n, opt := s.node(&a.Node), a.Conv.checked()
 				s.want((a.Sizes == nil) == (a.Outputs == nil), "sizes and outputs go together")
 				old := label(n)
 				convs := s.m().RewriteGemmAsSlicedConvs(n, a.Sizes, a.Outputs, opt)
 				return fmt.Sprintf("%s → %s", old, labels(convs))
 			}),
-		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → "+
-			"1×1 Conv; "+
-			"layout: channels_last (default) keeps what is around as it is, channels_first says that it reads and "+
-			"gives "+
-			"[N,C,H,W] by now",
+		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → 1×1 "+
+			"Conv; layout: channels_last (default) keeps what is around as it is, channels_first says that it reads "+
+			"and gives [N,C,H,W] by now",
 			`rewrite_matmul_as_conv: {nodes: {regex: "/mlp/fc[12]/MatMul"}, layout: channels_first}`,
 			func(s *session, a *matmulConv) string {
 				ns := s.nodes(&a.Nodes)
@@ -157,26 +139,22 @@ func rewriteSteps() []*stepDef {
 				return fmt.Sprintf("around %d nodes: %s", len(ns), labels(ns))
 			}),
 		def("insert_slices", "Slices of a value along an axis: count equal pieces, pieces of size, both, or sizes; "+
-			"readers "+
-			"of the value stay",
+			"readers of the value stay",
 			`insert_slices: {node: /qkv, axis: 1, count: 3, outputs: [q, k, v]}`,
 			func(s *session, a *insertSlices) string {
 				v := s.value(&a.valueArg)
-				outs := s.m().InsertSlices(v, s.cut(&a.cutArgs, a.Axis), a.Outputs)
+				outs := s.m().InsertSlices(v, a.Cut.along(a.Axis), a.Outputs)
 				return fmt.Sprintf("%s is cut into %s", quote(v), quoted(outs))
 			}),
-		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; "+
-			"to and "+
-			"input: who reads it",
+		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; to "+
+			"and input: who reads it",
 			`insert_concat: {values: [a, b], axis: 1, output: ab, to: /conv, input: 0}`,
 			func(s *session, a *insertConcat) string {
 				s.oneOf(a.Values != nil, a.Nodes != nil, "values or nodes")
 				values := a.Values
 				if a.Nodes != nil {
 					for _, n := range s.nodes(a.Nodes) {
-						if len(n.Output) != 1 {
-							s.fail(nodeErr(n, "has %d outputs; name values instead", len(n.Output)))
-						}
+						refuse(len(n.Output) != 1, n, "has %d outputs; name values instead", len(n.Output))
 						values = append(values, n.Output[0])
 					}
 				}
@@ -200,7 +178,7 @@ func rewriteSteps() []*stepDef {
 				if a.Before != nil {
 					before = s.node(a.Before)
 				}
-				out := s.m().InsertSlicesConcat(v, s.cut(&a.cutArgs, a.SliceAxis), a.ConcatAxis, before, a.Output)
+				out := s.m().InsertSlicesConcat(v, a.Cut.along(a.SliceAxis), a.ConcatAxis, before, a.Output)
 				return fmt.Sprintf("%s is joined from pieces of %s", quote(out), quote(v))
 			}),
 	}

@@ -17,12 +17,12 @@ import (
 
 // toleranceArgs are shared by the comparisons.
 type toleranceArgs struct {
-	Equal bool     `yaml:"equal"`
-	ATol  *float64 `yaml:"atol"`
-	RTol  *float64 `yaml:"rtol"`
-	Cases int      `yaml:"cases"`
-	Seed  uint64   `yaml:"seed"`
-	Data  []string `yaml:"data"`
+	Equal bool
+	ATol  *float64
+	RTol  *float64
+	Cases int
+	Seed  uint64
+	Data  []string
 }
 
 // tolerance is how results are compared with those of a reference.
@@ -50,7 +50,7 @@ func (s *session) tolerance(a *toleranceArgs, ref *Model) CompareOptions {
 func (s *session) compared(against string, c *Comparison) string {
 	s.res.Verified = append(s.res.Verified, Verified{s.path, against, c})
 	if !c.OK() {
-		s.fail(&DifferError{c})
+		fail.Check(&DifferError{c})
 	}
 	return fmt.Sprintf("against %s: %s", against, c.text())
 }
@@ -95,18 +95,17 @@ func (c *Comparison) text() string {
 
 func verifyStep() *stepDef {
 	type verify struct {
-		Against       string `yaml:"against"`
+		Against       string
 		toleranceArgs `yaml:",inline"`
-		Inputs        map[string]string `yaml:"inputs"`
-		Outputs       map[string]string `yaml:"outputs"`
-		Reshape       bool              `yaml:"reshape"`
-		Partial       bool              `yaml:"partial"`
-		Restore       []yaml.Node       `yaml:"restore"`
+		Inputs        map[string]string
+		Outputs       map[string]string
+		Reshape       bool
+		Partial       bool
+		Restore       []yaml.Node
 	}
 	d := reading(def("verify", "compare with the model as it was: equal: true, or within atol + rtol of the largest "+
 		"value; inputs and outputs map new names to old ones, restore: steps on a copy that restore the old interface "+
-		"back; "+
-		"data: given inputs, cases: how many",
+		"back; data: given inputs, cases: how many",
 		`verify: {rtol: 1e-6, cases: 5, outputs: {scores_4d: scores}, reshape: true}`,
 		func(s *session, a *verify) string {
 			e := s.cur()
@@ -133,9 +132,7 @@ func verifyStep() *stepDef {
 			if n.Content[i].Value != "restore" {
 				continue
 			}
-			if depth >= maxLoops {
-				fail.Check(lineErr(n, "restore within restore, more than %d deep", maxLoops))
-			}
+			refuseAt(depth >= maxLoops, n, "restore within restore, more than %d deep", maxLoops)
 			fail.Under("restore", func() { checkSteps(n.Content[i+1].Content, depth+1) })
 		}
 	}
@@ -159,8 +156,8 @@ func (s *session) restored(steps []yaml.Node) *Model {
 
 func verifySplitStep() *stepDef {
 	type verifySplit struct {
-		Parts         []string `yaml:"parts"`
-		Whole         string   `yaml:"whole"`
+		Parts         []string
+		Whole         string
 		toleranceArgs `yaml:",inline"`
 	}
 	return reading(def("verify_split", "run parts one after the other, each with what those before give, and compare "+

@@ -98,19 +98,17 @@ func filled(dt tensor.DType, shape []int, v []float64) *tensor.Dense {
 		switch {
 		case dt.IsFloat():
 			d.SetFloat(i, x)
-			if math.IsInf(d.Float(i), 0) && !math.IsInf(x, 0) {
-				fail.Errorf("value %d is %g, beyond the range of %s", i, x, dt.ONNXName())
-			}
+			fail.If(math.IsInf(d.Float(i), 0) && !math.IsInf(x, 0), "value %d is %g, beyond the range of %s", i, x,
+				dt.ONNXName())
 		case dt == tensor.Bool:
 			fail.If(x != 0 && x != 1, "value %d is %g; a bool is true or false, 1 or 0", i, x)
 			d.SetInt(i, int64(x))
 		default:
-			if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-				fail.Errorf("value %d is %g; want a whole number for %s", i, x, dt.ONNXName())
-			}
-			if lo, hi := dt.IntRange(); x < float64(lo) || x > float64(hi) {
-				fail.Errorf("value %d is %g, outside %d to %d of %s", i, x, lo, hi, dt.ONNXName())
-			}
+			fail.If(x != math.Trunc(x) || math.Abs(x) > 1<<53, "value %d is %g; want a whole number for %s", i, x,
+				dt.ONNXName())
+			lo, hi := dt.IntRange()
+			fail.If(x < float64(lo) || x > float64(hi), "value %d is %g, outside %d to %d of %s", i, x, lo, hi,
+				dt.ONNXName())
 			d.SetInt(i, int64(x))
 		}
 	}

@@ -21,11 +21,11 @@ import (
 
 // constArg is a constant: values, a file, or seeded.
 type constArg struct {
-	Value  yaml.Node `yaml:"value"`
-	DType  string    `yaml:"dtype"`
-	Shape  []int     `yaml:"shape"`
-	Npy    string    `yaml:"npy"`
-	Random *uint64   `yaml:"random"`
+	Value  yaml.Node
+	DType  string
+	Shape  []int
+	Npy    string
+	Random *uint64
 }
 
 // maxMade bounds the constants that a script makes out of nothing, in elements.
@@ -57,10 +57,9 @@ func (a *constArg) make(name, dir string) *pb.TensorProto {
 			return a.texts(name)
 		}
 		var ok bool
-		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			fail.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, "+
-				"bool or string", quote(name), model.ElemTypeName(num))
-		}
+		dt, ok = tensor.FromONNX(int(num))
+		fail.If(!ok, "constant %s: values of type %s cannot be written here; want a type of numbers, bool or string",
+			quote(name), model.ElemTypeName(num))
 	}
 	var d *tensor.Dense
 	fail.Under("constant "+quote(name), func() { d = a.data(dt, dir) })
@@ -122,9 +121,8 @@ func (a *constArg) texts(name string) *pb.TensorProto {
 	if shape == nil {
 		shape = []int{len(list)}
 	}
-	if n, err := tensor.Elems(shape); err != nil || n != len(list) {
-		fail.Errorf("constant %s: %d texts for shape %v", quote(name), len(list), shape)
-	}
+	n, err := tensor.Elems(shape)
+	fail.If(err != nil || n != len(list), "constant %s: %d texts for shape %v", quote(name), len(list), shape)
 	return StringTensor(name, shape, list)
 }
 
@@ -136,15 +134,11 @@ func scalar(n *yaml.Node) any {
 	switch n.Tag {
 	case "!!int":
 		v, err := strconv.ParseInt(n.Value, 0, 64)
-		if err != nil {
-			fail.Check(lineErr(n, "%s is no 64-bit integer", n.Value))
-		}
+		refuseAt(err != nil, n, "%s is no 64-bit integer", n.Value)
 		return v
 	case "!!float":
 		var v float64
-		if n.Decode(&v) != nil {
-			fail.Check(lineErr(n, "%s is no number", n.Value))
-		}
+		refuseAt(n.Decode(&v) != nil, n, "%s is no number", n.Value)
 		return v
 	case "!!bool":
 		var v bool
@@ -203,12 +197,12 @@ func numbers(n *yaml.Node) (vals []float64, shape []int, dt tensor.DType) {
 
 // newNode describes a node to be made.
 type newNode struct {
-	Op         string               `yaml:"op"`
-	Domain     string               `yaml:"domain"`
-	Name       string               `yaml:"name"`
-	Inputs     inputList            `yaml:"inputs"`
-	Outputs    []string             `yaml:"outputs"`
-	Attributes map[string]yaml.Node `yaml:"attributes"`
+	Op         string
+	Domain     string
+	Name       string
+	Inputs     inputList
+	Outputs    []string
+	Attributes map[string]yaml.Node
 }
 
 // inputArg is a value by name, or a constant written in place.
@@ -287,18 +281,15 @@ func attrValue(n *yaml.Node, dir string) any {
 	case yaml.SequenceNode:
 		list := []any{}
 		for _, c := range n.Content {
-			if c.Kind != yaml.ScalarNode {
-				fail.Check(lineErr(c, "found %s; want a number or text", kindText(c)))
-			}
+			refuseAt(c.Kind != yaml.ScalarNode, c, "found %s; want a number or text", kindText(c))
 			v := attrValue(c, dir)
 			list = append(list, v)
 		}
 		return list
 	case yaml.ScalarNode:
 		v := scalar(n)
-		if x, ok := v.(float64); ok && math.IsNaN(x) {
-			fail.Check(lineErr(n, "%s is no number", n.Value))
-		}
+		x, ok := v.(float64)
+		refuseAt(ok && math.IsNaN(x), n, "%s is no number", n.Value)
 		return v
 	}
 	fail.Check(lineErr(n, "found %s; want a number, text, a list or {value: ...}", kindText(n)))

@@ -95,10 +95,9 @@ func (e *engine) run(in map[string]*tensor.Dense) map[string]*tensor.Dense {
 		if d == nil {
 			fail.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
 		}
-		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
-			fail.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(),
-				d.Shape, v.Type.DType.ONNXName(), v.Type.Shape)
-		}
+		fail.If(d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape),
+			"input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape,
+			v.Type.DType.ONNXName(), v.Type.Shape)
 		list = append(list, d)
 	}
 	outs := fail.Must(interp.Run(e.g, list, nil))
@@ -263,11 +262,9 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) []OutputDiff {
 			c.Missing = append(c.Missing, name)
 		}
 	}
-	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
-		fail.Errorf("nothing to compare output %s of the reference with; the edited model has %s "+
-			"(outputs: maps names, restore: rebuilds the original ones, partial: true leaves them out)",
-			quoted(c.Missing), quoted(g.g.OutNames))
-	}
+	fail.If(len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0), "nothing to compare output %s of the reference "+
+		"with; the edited model has %s (outputs: maps names, restore: rebuilds the original ones, partial: true "+
+		"leaves them out)", quoted(c.Missing), quoted(g.g.OutNames))
 	return diffs
 }
 
@@ -295,10 +292,8 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string
 // add compares one case.
 func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) {
 	bug.If(got == nil || want == nil, "surgery: an output is missing")
-	if got.DType != want.DType {
-		fail.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
-			quote(d.Reference), want.DType.ONNXName())
-	}
+	fail.If(got.DType != want.DType, "output %s is of type %s, the reference's %s of type %s", quote(d.Name),
+		got.DType.ONNXName(), quote(d.Reference), want.DType.ONNXName())
 	fail.If(!slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()),
 		"output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
 			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)

@@ -3,6 +3,7 @@
 package surgery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -27,6 +28,13 @@ import (
 // lineErr is an error at a place of the script.
 func lineErr(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
+}
+
+// refuseAt ends a function where something is so with an error about a line.
+func refuseAt(is bool, n *yaml.Node, format string, args ...any) {
+	if is {
+		fail.Check(lineErr(n, format, args...))
+	}
 }
 
 var unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
@@ -120,9 +128,10 @@ func fields(t reflect.Type) []reflect.StructField {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if strings.Contains(f.Tag.Get("yaml"), ",inline") {
+		switch tag := f.Tag.Get("yaml"); {
+		case strings.Contains(tag, ",inline"):
 			fs = append(fs, fields(f.Type)...)
-		} else if f.IsExported() {
+		case f.IsExported() && tag != "-":
 			fs = append(fs, f)
 		}
 	}
@@ -131,7 +140,7 @@ func fields(t reflect.Type) []reflect.StructField {
 
 func keyName(f reflect.StructField) string {
 	k, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return k
+	return cmp.Or(k, strings.ToLower(f.Name))
 }
 
 func keysOf(t reflect.Type) []string {
@@ -177,14 +186,14 @@ type sel struct {
 }
 
 type selArgs struct {
-	Name     string `yaml:"name"`
-	Regex    string `yaml:"regex"`
-	Op       string `yaml:"op"`
-	Domain   string `yaml:"domain"`
-	Input    string `yaml:"input"`
-	Output   string `yaml:"output"`
-	Count    int    `yaml:"count"`
-	Optional bool   `yaml:"optional"`
+	Name     string
+	Regex    string
+	Op       string
+	Domain   string
+	Input    string
+	Output   string
+	Count    int
+	Optional bool
 }
 
 // UnmarshalYAML reads the three forms.
@@ -261,9 +270,7 @@ func (s *nodeSel) find(m *Model) []*pb.NodeProto {
 // single is find for exactly one node.
 func (s *nodeSel) single(m *Model) *pb.NodeProto {
 	found := s.find(m)
-	if len(found) != 1 {
-		fail.Errorf("%d nodes are described (%s); want one", len(found), quoted(names(found)))
-	}
+	fail.If(len(found) != 1, "%d nodes are described (%s); want one", len(found), quoted(names(found)))
 	return found[0]
 }
 

@@ -310,8 +310,7 @@ func lookUp(e *build.Node, keys, values *ir.Value) []*ir.Value {
 func oneHotEncoder(e *build.Node) []*ir.Value {
 	x, cats := e.Need(0, -1), e.IntList("cats_int64s")
 	e.Want(e.Names("cats_strings") == nil, "dtype-unsupported",
-		"the categories are texts; want numbers for them, made "+
-			"outside of the model")
+		"the categories are texts; want numbers for them, made outside of the model")
 	e.Want(len(cats) > 0 && e.Bool("zeros", true), "attr-value", "want integer categories and zeros for others")
 	return []*ir.Value{e.Cast(matches(e, e.Cast(x, tensor.I64), e.Data(build.Ints64(cats))), tensor.F32)}
 }

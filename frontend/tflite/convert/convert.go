@@ -232,8 +232,7 @@ func (c *converter) define(t *model.Tensor, o *model.Op) {
 func (c *converter) put(t *model.Tensor, v *ir.Value) {
 	if t.Text && c.Texts[v] == nil {
 		stop("dtype-unsupported", "tensor "+onnx.Quote(t.Name),
-			"it is text made of numbers; want the numbers, or texts "+
-				"chosen from constants")
+			"it is text made of numbers; want the numbers, or texts chosen from constants")
 	}
 	if v.Type.DType != t.DType {
 		stop("dtype", "tensor "+onnx.Quote(t.Name), "the file says that it is %s, its operator makes %s", t.DType,

@@ -94,9 +94,8 @@ func (f flex) number(at, width int, packed byte) (_ float64, err error) {
 }
 
 func (f flex) uint(at, width int) uint64 {
-	if at < 0 || width != 1 && width != 2 && width != 4 && width != 8 || at+width > len(f) {
-		fail.Check(fmt.Errorf("byte %d: %d bytes belong here, there are %d", at, width, len(f)))
-	}
+	fail.If(at < 0 || width != 1 && width != 2 && width != 4 && width != 8 || at+width > len(f),
+		"byte %d: %d bytes belong here, there are %d", at, width, len(f))
 	var b [8]byte
 	copy(b[:], f[at:at+width])
 	return binary.LittleEndian.Uint64(b[:])
@@ -105,9 +104,7 @@ func (f flex) uint(at, width int) uint64 {
 // offset is where the offset at a position leads to: back.
 func (f flex) offset(at, width int) int {
 	v := f.uint(at, width)
-	if v > uint64(at) {
-		fail.Check(fmt.Errorf("byte %d: an offset of %d bytes back", at, v))
-	}
+	fail.If(v > uint64(at), "byte %d: an offset of %d bytes back", at, v)
 	return at - int(v)
 }
 
@@ -115,8 +112,6 @@ func (f flex) offset(at, width int) int {
 func (f flex) key(at, width int) string {
 	to := f.offset(at, width)
 	text, _, ended := bytes.Cut(f[to:], []byte{0})
-	if !ended {
-		fail.Check(fmt.Errorf("byte %d: a key without an end", to))
-	}
+	fail.If(!ended, "byte %d: a key without an end", to)
 	return string(text)
 }
