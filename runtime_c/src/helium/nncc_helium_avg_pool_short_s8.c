@@ -95,24 +95,6 @@ static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, in
 
 #elif NNCC_HELIUM_MVE
 
-/* Ties go away from zero: up, with negative sums one down before. */
-#define NNCC_POOL_MEAN(what, none) \
-    do { \
-        const int16x8_t u = vaddq_s16(NNCC_GET8##what(from), NNCC_GET8##what(from + right)); \
-        const int16x8_t sum = vaddq_s16(u, vaddq_s16(NNCC_GET8##what(from + down), NNCC_GET8##what(from + both))); \
-        const int16x8_t mean = vrshrq_n_s16(vaddq_s16(sum, vshrq_n_s16(sum, 15)), 2); \
-\
-        NNCC_PUT8##what(to, vminq_s16(vmaxq_s16(mean, lo), hi)); \
-    } while (0)
-
-static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, int32_t right, int32_t down, int32_t n,
-                           int8_t *y)
-{
-    const int16x8_t lo = vdupq_n_s16((int16_t)p->act_min), hi = vdupq_n_s16((int16_t)p->act_max);
-
-    NNCC_POOL_FOUR(8, vctp16q, NNCC_POOL_MEAN);
-}
-
 /* The mean plus 128 of eight sums, which are start and more. */
 static inline uint16x8_t nncc_pool_mean(uint16x8_t sum, uint16_t start, uint16_t tie, uint16_t mult, int32_t shift)
 {

@@ -66,45 +66,27 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     }
 #elif NNCC_HELIUM_MVE
     if (stride == 1) {
-        for (int32_t i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
-            const int8x16_t v = vldrbq_s8(x);
-
-            x += NNCC_HELIUM_BYTES;
-            sum = vaddvaq_s8(sum, v);
-            vstrbq_s8(to, v);
-            to += next;
-        }
-        if (rest != 0) {
-            const mve_pred16_t part = vctp8q((uint32_t)rest);
+        for (; n > 0; n -= NNCC_HELIUM_BYTES) {
+            const mve_pred16_t part = vctp8q((uint32_t)n);
             const int8x16_t v = vldrbq_z_s8(x, part); /* zeros beyond */
 
             sum = vaddvaq_s8(sum, v);
             vstrbq_p_s8(to, v, part);
+            x += NNCC_HELIUM_BYTES;
+            to += next;
         }
         return sum;
     }
     if (stride <= 65535 / 8) {
         const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)stride);
-        const int32_t half = 8 * stride;
 
-        for (int32_t i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
-            const int16x8_t u = vldrbq_gather_offset_s16(x, at), v = vldrbq_gather_offset_s16(x + half, at);
-
-            sum = vaddvaq_s16(sum, u);
-            vstrbq_s16(to, u);
-            sum = vaddvaq_s16(sum, v);
-            vstrbq_s16(to + 8, v);
-            x += 2 * half;
-            to += next;
-        }
-        for (int32_t i = rest; i > 0; i -= 8) {
-            const mve_pred16_t part = vctp16q((uint32_t)i);
+        for (int32_t i = 0; i < n; i += 8) {
+            const mve_pred16_t part = vctp16q((uint32_t)(n - i));
             const int16x8_t v = vldrbq_gather_offset_z_s16(x, at, part);
 
             sum = vaddvaq_s16(sum, v);
-            vstrbq_p_s16(to, v, part);
-            x += half;
-            to += 8;
+            vstrbq_p_s16(to + i / NNCC_HELIUM_BYTES * next + i % NNCC_HELIUM_BYTES, v, part);
+            x += 8 * stride;
         }
         return sum;
     }

@@ -73,44 +73,26 @@ static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8
 
 #else
 
-/* Four sums to y. */
-static inline void nncc_bmm_row_end(const nncc_bmm_row_frame *f, int32x4_t r, int8_t *y)
+/* 4 columns of y. */
+static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8_t *to)
 {
+    int32x4_t r = vdupq_n_s32(f->start);
+
+    for (int32_t i = 0; i < f->k; i++) {
+        r = vmlaq_n_s32(r, vldrbq_s32(right), f->a[i]);
+        right += f->step;
+    }
     r = vqrdmulhq_n_s32(r, f->mult);
     r = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(r), f->shift), f->zero);
-    vstrbq_s32(y, vminq_s32(vmaxq_s32(r, vdupq_n_s32(f->act_min)), vdupq_n_s32(f->act_max)));
+    vstrbq_s32(to, nncc_limit4(r, vdupq_n_s32(f->act_min), vdupq_n_s32(f->act_max)));
 }
 
 /* 16 columns of y. */
 static void nncc_bmm_row16(const nncc_bmm_row_frame *f, const int8_t *right, int8_t *to)
 {
-    int32x4_t q0 = vdupq_n_s32(f->start), q1 = q0, q2 = q0, q3 = q0;
-
-    for (int32_t i = 0; i < f->k; i++) {
-        const int32_t a = f->a[i];
-
-        q0 = vmlaq_n_s32(q0, vldrbq_s32(right), a);
-        q1 = vmlaq_n_s32(q1, vldrbq_s32(right + 4), a);
-        q2 = vmlaq_n_s32(q2, vldrbq_s32(right + 8), a);
-        q3 = vmlaq_n_s32(q3, vldrbq_s32(right + 12), a);
-        right += f->step;
+    for (int32_t k = 0; k < 16; k += 4) {
+        nncc_bmm_row4(f, right + k, to + k);
     }
-    nncc_bmm_row_end(f, q0, to);
-    nncc_bmm_row_end(f, q1, to + 4);
-    nncc_bmm_row_end(f, q2, to + 8);
-    nncc_bmm_row_end(f, q3, to + 12);
-}
-
-/* 4 columns of y. */
-static void nncc_bmm_row4(const nncc_bmm_row_frame *f, const int8_t *right, int8_t *to)
-{
-    int32x4_t q0 = vdupq_n_s32(f->start);
-
-    for (int32_t i = 0; i < f->k; i++) {
-        q0 = vmlaq_n_s32(q0, vldrbq_s32(right), f->a[i]);
-        right += f->step;
-    }
-    nncc_bmm_row_end(f, q0, to);
 }
 
 #endif

@@ -95,93 +95,36 @@ static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *x0, const int16
     /* clang-format on */
 }
 
-#elif NNCC_HELIUM_MVE
-
-/* Eight values of both lines and of two lines of the second operand; what is empty, or _REST. */
-#define NNCC_BMM16_STEP(what) \
-    do { \
-        const int16x8_t u = NNCC_GETH##what(x0), p = NNCC_GETH##what(v0); \
-        int16x8_t q; \
-\
-        s0 = vmlaldavaq_s16(s0, u, p); \
-        q = NNCC_GETH##what(x1); \
-        s1 = vmlaldavaq_s16(s1, q, p); \
-        s3 = vmlaldavaq_s16(s3, q, NNCC_GETH##what(v1)); \
-        s2 = vmlaldavaq_s16(s2, u, NNCC_GETH##what(v1)); \
-        x0 += 8; \
-        x1 += 8; \
-        v0 += 8; \
-        v1 += 8; \
-    } while (0)
-
-/* Two lines from x0 and x1 times pairs of lines from w on. What is volatile is loaded where it is used: sums fill the
- * registers. */
-NNCC_MVE_IN_ORDER static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *a, const int16_t *b,
-                                               const int16_t *w)
-{
-    volatile nncc_bmm16_frame *const live = f;
-    const int16_t *volatile const first = a, *volatile const second = b;
-    const int16_t *volatile line = w;
-    int32x4_t at = vldrwq_s32(f->at);
-    const int32x4_t lo = vdupq_n_s32(f->lo), hi = vdupq_n_s32(f->hi);
-    int32_t left;
-
-    do {
-        const int16_t *x0 = first, *x1 = second, *v0 = line;
-        const int16_t *v1 = (const int16_t *)(const void *)((const int8_t *)v0 + live->w_step);
-        int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        int32x4_t r, low;
-
-#if defined(__clang__)
-        for (int32_t k = live->k; k > 0; k -= 8) {
-            const mve_pred16_t rest = vctp16q((uint32_t)k);
-
-            NNCC_BMM16_STEP(_REST);
-        }
 #else
-        for (int32_t k = live->k >> 3; k > 0; k--) {
-            NNCC_BMM16_STEP();
-        }
-        if ((live->k & 7) != 0) { /* pointers again: GCC would keep all of them for that */
-            const int32_t whole = live->k & ~7;
-            const mve_pred16_t rest = vctp16q((uint32_t)live->k & 7u);
 
-            x0 = first + whole;
-            x1 = second + whole;
-            v0 = line + whole;
-            v1 = (const int16_t *)(const void *)((const int8_t *)v0 + live->w_step);
-            NNCC_BMM16_STEP(_REST);
-        }
+/* The products of k values of two lines. */
+static inline int64_t nncc_bmm16_sum(const int16_t *x, const int16_t *v, int32_t k)
+{
+    int64_t sum = 0;
+
+#if NNCC_HELIUM_MVE
+    for (; k > 0; k -= 8) {
+        const mve_pred16_t rest = vctp16q((uint32_t)k);
+
+        sum = vmlaldavaq_s16(sum, vldrhq_z_s16(x, rest), vldrhq_z_s16(v, rest));
+        x += 8;
+        v += 8;
+    }
+#else
+    for (int32_t i = 0; i < k; i++) {
+        sum += x[i] * v[i];
+    }
 #endif
-        low = nncc_four((int32_t)s0, (int32_t)s1, (int32_t)s2, (int32_t)s3);
-        r = nncc_four((int32_t)(s0 >> 32), (int32_t)(s1 >> 32), (int32_t)(s2 >> 32), (int32_t)(s3 >> 32));
-        {
-            const int32_t mult = live->mult, shift = live->shift;
-            const uint32x4_t part = vmulhq_u32(vreinterpretq_u32_s32(low), vdupq_n_u32((uint32_t)mult));
-
-            r = vrshlq_n_s32(vmlaq_n_s32(vreinterpretq_s32_u32(part), r, mult), shift);
-            r = vminq_s32(vmaxq_s32(r, lo), hi);
-        }
-        vstrhq_scatter_offset_s32((int16_t *)(void *)live->y, vreinterpretq_u32_s32(at), r);
-        at = vaddq_n_s32(at, live->w_off);
-        line = (const int16_t *)(const void *)((const int8_t *)line + 2 * live->w_step);
-        left = live->pairs - 1;
-        live->pairs = left;
-    } while (left != 0);
+    return sum;
 }
 
-#else
-
+/* Two lines from x0 and x1 times pairs of lines from w on. */
 static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *x0, const int16_t *x1, const int16_t *w)
 {
     for (int32_t i = 0; i < 4 * f->pairs; i++) {
-        const int16_t *const x = i % 2 == 0 ? x0 : x1, *const v = w + i / 2 * (f->w_step / 2);
-        int64_t sum = 0;
-
-        for (int32_t k = 0; k < f->k; k++) {
-            sum += x[k] * v[k];
-        }
+        const int64_t sum = nncc_bmm16_sum(i % 2 == 0 ? x0 : x1, w + i / 2 * (f->w_step / 2), f->k);
         int32_t r = (int32_t)((sum * f->mult) >> 32);
+
         r = (r + (1 << (-f->shift - 1))) >> -f->shift;
         nncc_result16(r, f->lo, f->hi, f->y + f->at[i % 4] + i / 4 * f->w_off);
     }

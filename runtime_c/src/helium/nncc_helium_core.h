@@ -43,6 +43,23 @@
 
 #include "nncc_requant.h"
 
+/* Input i of int16 at any address. */
+static inline int32_t nncc_input16(const int8_t *x, int32_t i)
+{
+    int16_t v;
+
+    memcpy(&v, x + 2 * i, sizeof v);
+    return v;
+}
+
+/* v, clamped, to y. */
+static inline void nncc_result16(int32_t v, int32_t lo, int32_t hi, int8_t *y)
+{
+    const int16_t out = (int16_t)(v < lo ? lo : (v > hi ? hi : v));
+
+    memcpy(y, &out, sizeof out);
+}
+
 #if NNCC_HELIUM_MVE
 
 #include <arm_mve.h>
@@ -76,27 +93,10 @@ static inline int32x4_t nncc_four(int32_t a, int32_t b, int32_t c, int32_t d)
 
 #else
 
-/* Input i of int16 at any address. */
-static inline int32_t nncc_input16(const int8_t *x, int32_t i)
-{
-    int16_t v;
-
-    memcpy(&v, x + 2 * i, sizeof v);
-    return v;
-}
-
 /* sum * m / 2^(31 + shift), rounded once. */
 static inline int32_t nncc_rounded16(int32_t sum, int32_t m, int32_t shift)
 {
     return (int32_t)(((((int64_t)sum * m) >> 31) + ((int64_t)1 << (shift - 1))) >> shift);
-}
-
-/* v, clamped, to y. */
-static inline void nncc_result16(int32_t v, int32_t lo, int32_t hi, int8_t *y)
-{
-    const int16_t out = (int16_t)(v < lo ? lo : (v > hi ? hi : v));
-
-    memcpy(y, &out, sizeof out);
 }
 
 /* The result of a sum in one rounding (nncc_helium.h, upper); sums wrap. */

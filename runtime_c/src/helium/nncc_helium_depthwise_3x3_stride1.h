@@ -250,42 +250,19 @@ typedef struct
 /* What the pointer to columns is biased by: no offset is 0, where GCC would copy the pointer. */
 #define NNCC_PATCH_BIAS 256
 
-/*
- * Four columns of 4 channels, 64 bytes apart, to the patches of these: for GCC by scatters to their places, as it puts
- * the operand of vst4q together in memory.
- */
-#if defined(__clang__) || !defined(__GNUC__)
-typedef int32_t *nncc_patch_target;
-static inline nncc_patch_target nncc_patch_places(int8_t *patch)
-{
-    return (int32_t *)(void *)patch;
-}
-
-static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
-{
-    int32x4x4_t v;
-
-    v.val[0] = nncc_words(x - NNCC_PATCH_BIAS);
-    v.val[1] = nncc_words(x - NNCC_PATCH_BIAS + NNCC_COLUMN_BYTES);
-    v.val[2] = nncc_words(x - NNCC_PATCH_BIAS + 2 * NNCC_COLUMN_BYTES);
-    v.val[3] = nncc_words(x - NNCC_PATCH_BIAS + 3 * NNCC_COLUMN_BYTES);
-    vst4q_s32(at, v);
-}
-#else
-typedef uint32x4_t nncc_patch_target;
-static inline nncc_patch_target nncc_patch_places(int8_t *patch)
+/* Four columns of 4 channels, 64 bytes apart, to the patches of these, by scatters to their places. */
+static inline uint32x4_t nncc_patch_places(int8_t *patch)
 {
     return vaddq_n_u32(vshlq_n_u32(vidupq_n_u32(0, 1), 4), (uint32_t)(uintptr_t)patch);
 }
 
-static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
+static inline void nncc_patch_gather(const int8_t *x, uint32x4_t at)
 {
     vstrwq_scatter_base_s32(at, 0, nncc_words(x - NNCC_PATCH_BIAS));
     vstrwq_scatter_base_s32(at, 4, nncc_words(x - NNCC_PATCH_BIAS + NNCC_COLUMN_BYTES));
     vstrwq_scatter_base_s32(at, 8, nncc_words(x - NNCC_PATCH_BIAS + 2 * NNCC_COLUMN_BYTES));
     vstrwq_scatter_base_s32(at, 12, nncc_words(x - NNCC_PATCH_BIAS + 3 * NNCC_COLUMN_BYTES));
 }
-#endif
 
 /* Channel k: taps one byte on are those of a row below. */
 #define NNCC_PATCH_MACS(s, k) \
@@ -299,17 +276,6 @@ static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
         (s).b = vsetq_lane_s32(vmladavq_s8(right, taps), (s).b, k); \
         (s).d = vsetq_lane_s32(vmladavq_s8(right, below), (s).d, k); \
     } while (0)
-/* The same without a column to the right. */
-#define NNCC_PATCH_MACS_LEFT(s, k) \
-    do { \
-        const int8x16_t taps = nncc_weights(w + (NNCC_PATCH_HEAD - 132) + 16 * (k)); \
-        const int8x16_t below = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(taps), 8)); \
-        const int8x16_t left = nncc_weights(p + 16 * (k)-64); \
-\
-        (s).a = vsetq_lane_s32(vmladavq_s8(left, taps), (s).a, k); \
-        (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
-    } while (0)
-
 /* Sums by the numbers of a record that begins 132 bytes before w. */
 #define NNCC_PATCH_SCALED(v, w) NNCC_3X3_SCALED(v, (w)-132, 16, scalars[0], scalars[1])
 /* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
@@ -323,13 +289,13 @@ static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch
 
 /* Two rows of the output for 4 channels. Where there is no second row, the first one is written over it. */
 NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *record, int8_t *patch,
-                                           int32_t lanes, const int8_t *end, int8_t *y)
+                                           int32_t lanes, int32_t columns, int8_t *y)
 {
     /* Loaded each turn: addresses are offsets from there, and none is 0. */
     const int8_t *NNCC_MVE_RELOAD const records = record + 132, *NNCC_MVE_RELOAD const patches = patch + 64;
     const mve_pred16_t store = vctp32q((uint32_t)lanes);
     const int32_t pitch = f->pitch, line = f->line;
-    const nncc_patch_target places = nncc_patch_places(patch);
+    const uint32x4_t places = nncc_patch_places(patch);
 #if NNCC_3X3_UPPER
     const int32_t *const head = (const int32_t *)(const void *)record, scalars[2] = {head[8], head[9]};
 #endif
@@ -337,10 +303,9 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
     int32x4_t v;
 
     s.a = s.b = s.c = s.d = vdupq_n_s32(0);
-    end += NNCC_PATCH_BIAS;
-    for (x += NNCC_PATCH_BIAS; x != end; x += 2 * NNCC_COLUMN_BYTES) {
+    x += NNCC_PATCH_BIAS;
+    for (int32_t n = columns; n > 0; n -= 2) {
         const int8_t *const w = records, *const p = patches;
-        int8_t *second = y + line;
 
         nncc_patch_gather(x, places);
         NNCC_PATCH_MACS(s, 0);
@@ -352,34 +317,23 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
         s.c = NNCC_PATCH_SCALED(s.c, w);
         s.d = NNCC_PATCH_SCALED(s.d, w);
         v = nncc_patch_bytes(f, &s);
-        vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 1), store);
-        second += pitch;
-        vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 3), store);
+        vstrbq_p_s32(y + line, NNCC_PATCH_FROM(v, 1), store);
         vstrbq_p_s32(y, v, store);
-        y += pitch;
-        vstrbq_p_s32(y, NNCC_PATCH_FROM(v, 2), store);
-        y += pitch;
-    }
-    if (f->odd != 0) {
-        const int8_t *const w = records, *const p = patches;
-
-        nncc_patch_gather(x, places);
-        NNCC_PATCH_MACS_LEFT(s, 0);
-        NNCC_PATCH_MACS_LEFT(s, 1);
-        NNCC_PATCH_MACS_LEFT(s, 2);
-        NNCC_PATCH_MACS_LEFT(s, 3);
-        s.a = NNCC_PATCH_SCALED(s.a, w);
-        s.c = NNCC_PATCH_SCALED(s.c, w);
-        v = nncc_patch_bytes(f, &s);
-        vstrbq_p_s32(y + f->line, NNCC_PATCH_FROM(v, 1), store);
-        vstrbq_p_s32(y, v, store);
+        if (n > 1) {
+            vstrbq_p_s32(y + pitch + line, NNCC_PATCH_FROM(v, 3), store);
+            vstrbq_p_s32(y + pitch, NNCC_PATCH_FROM(v, 2), store);
+        }
+        y += 2 * pitch;
+        x += 2 * NNCC_COLUMN_BYTES;
     }
 }
 
 static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
 {
+    const int32_t columns = (int32_t)(f->end - f->columns) / NNCC_COLUMN_BYTES + f->odd;
+
     for (int32_t c = 0; c < f->lanes; c += 4) {
-        nncc_patch_four(f, f->columns + 4 * c, records, patch, f->lanes - c, f->end + 4 * c, f->y + c);
+        nncc_patch_four(f, f->columns + 4 * c, records, patch, f->lanes - c, columns, f->y + c);
         records += NNCC_PATCH_RECORD;
     }
 }

@@ -100,42 +100,16 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
 
 #elif NNCC_HELIUM_MVE
 
-/* Every tap of the window: LOAD gives the inputs of its lanes. */
-#define NNCC_TAP16(load) \
-    do { \
-        const int16x8_t v = load, k = vldrbq_s16(w); \
-\
-        even = vaddq_s32(even, vmullbq_int_s16(v, k)); \
-        odd = vaddq_s32(odd, vmulltq_int_s16(v, k)); \
-        x += step; \
-        w += NNCC_LANES; \
-    } while (0)
-#define NNCC_ROWS16(row) \
-    for (int32_t r = t->rows; r > 0; r--) { \
-        row; \
-        x += t->x_row; \
-        w += t->w_row; \
-    }
-#define NNCC_COLS16(load) \
-    for (int32_t n = cols; n > 0; n--) { \
-        NNCC_TAP16(load); \
-    }
-#define NNCC_THREE16(load) \
-    NNCC_TAP16(load); \
-    NNCC_TAP16(load); \
-    NNCC_TAP16(load)
-
-/* The outputs of blocks whose inputs are neighbours, or, `places`, a constant, where the records say. */
-static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w,
-                                    int8_t *y)
+/* The outputs of blocks whose inputs are neighbours, or, `places`, where the records say. */
+static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w, int8_t *y)
 {
-    const int32_t step = t->x_step, cols = t->cols;
     const mve_pred16_t lanes = vctp16q((uint32_t)t->lanes);
     const int16x8_t lo = vdupq_n_s16((int16_t)t->lo), hi = vdupq_n_s16((int16_t)t->hi);
     const int8_t *x = from;
 
     for (int32_t b = t->blocks; b > 0; b--) {
-        uint16x8_t at = vdupq_n_u16(0);
+        uint16x8_t at = vidupq_n_u16(0, 1);
+        const int8_t *head;
         int32x4_t even, odd;
 
         if (places != 0) {
@@ -146,43 +120,32 @@ static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const 
             x = from + place;
             w += NNCC_RECORD_PLACES;
         }
-        const int8_t *head = w;
+        head = w;
         even = nncc_words(head);
         odd = nncc_words(head + 16);
         w += t->first;
-        if (places != 0) {
-            NNCC_ROWS16(NNCC_COLS16(vldrhq_gather_shifted_offset_z_s16((const int16_t *)(const void *)x, at, lanes)))
-        } else if (cols == 3) {
-            NNCC_ROWS16(NNCC_THREE16(nncc_inputs16(x)))
-        } else {
-            NNCC_ROWS16(NNCC_COLS16(nncc_inputs16(x)))
+        for (int32_t r = t->rows; r > 0; r--) {
+            for (int32_t n = t->cols; n > 0; n--) {
+                const int16_t *const in = (const int16_t *)(const void *)x;
+                const int16x8_t v = places != 0 ? vldrhq_gather_shifted_offset_z_s16(in, at, lanes) : vldrhq_s16(in);
+                const int16x8_t k = vldrbq_s16(w);
+
+                even = vaddq_s32(even, vmullbq_int_s16(v, k));
+                odd = vaddq_s32(odd, vmulltq_int_s16(v, k));
+                x += t->x_step;
+                w += NNCC_LANES;
+            }
+            x += t->x_row;
+            w += t->w_row;
         }
         even = vrshlq_s32(vqdmulhq_s32(even, nncc_words(head + 32)), nncc_words(head + 64));
         odd = vrshlq_s32(vqdmulhq_s32(odd, nncc_words(head + 48)), nncc_words(head + 80));
         int16x8_t out = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
         out = vminq_s16(vmaxq_s16(out, lo), hi);
-        if (places != 0) {
-            vstrhq_p_s16((int16_t *)(void *)y, out, lanes);
-        } else {
-            vstrhq_s16((int16_t *)(void *)y, out);
-        }
+        vstrhq_p_s16((int16_t *)(void *)y, out, lanes);
         y += 2 * NNCC_LANES;
         w += t->behind;
         x += t->x_next;
-    }
-}
-
-static NNCC_APART void nncc_places16(const nncc_taps16 *t, const int8_t *x, const int8_t *w, int8_t *y)
-{
-    nncc_blocks_of16(t, 1, x, w, y);
-}
-
-static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *x, const int8_t *w, int8_t *y)
-{
-    if (places != 0) {
-        nncc_places16(t, x, w, y);
-    } else {
-        nncc_blocks_of16(t, 0, x, w, y);
     }
 }
 

@@ -88,64 +88,27 @@ static inline void nncc_dw_write(const nncc_dw_columns *columns, const nncc_dw_r
 
 #elif NNCC_HELIUM_MVE
 
-/* The loads and the store of a column; predicates cost instructions, so that 8 channels go without. */
-#define NNCC_DW_SINGLE vstrbq_scatter_offset_u16(y, at, vldrbq_u16(a))
-#define NNCC_DW_SINGLE_REST vstrbq_scatter_offset_p_u16(y, at, vldrbq_z_u16(a, lanes), lanes)
-#define NNCC_DW_PAIR vstrhq_scatter_offset_u16((uint16_t *)(void *)y, at, vsliq_n_u16(vldrbq_u16(a), vldrbq_u16(b), 8))
-#define NNCC_DW_PAIR_REST \
-    vstrhq_scatter_offset_p_u16((uint16_t *)(void *)y, at, \
-                                vsliq_n_u16(vldrbq_z_u16(a, lanes), vldrbq_z_u16(b, lanes), 8), lanes)
-#define NNCC_DW_SINGLES(column) \
-    for (; rows > 0; rows--) { \
-        const uint8_t *a = (const uint8_t *)x->x; \
-        const int32_t a_step = x->step; \
-        uint8_t *y = (uint8_t *)to; \
-\
-        for (int32_t i = n; i > 0; i--) { \
-            column; \
-            a += a_step; \
-            y += pitch; \
-        } \
-        x++; \
-        to++; \
-    }
-#define NNCC_DW_PAIRS(column) \
-    for (; rows > 0; rows -= 2) { \
-        const uint8_t *a = (const uint8_t *)x[0].x, *b = (const uint8_t *)x[1].x; \
-        const int32_t a_step = x[0].step, b_step = x[1].step; \
-        int8_t *y = to; \
-\
-        for (int32_t i = n; i > 0; i--) { \
-            column; \
-            a += a_step; \
-            b += b_step; \
-            y += pitch; \
-        } \
-        x += 2; \
-        to += 2; \
-    }
-
-/* Rows of n columns of up to 8 channels into the bytes at `to` and behind it; by twos where columns have an even
- * number of bytes: then there is a row or padding behind an odd one. */
-NNCC_MVE_IN_ORDER static void nncc_dw_write(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
+/* Rows of n columns of up to 8 channels into the bytes at `to` and behind it. */
+static void nncc_dw_write(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
 {
     const uint16x8_t at = vldrhq_u16(c->at);
-    const int32_t pitch = c->pitch, n = c->n;
+    const mve_pred16_t lanes = vctp16q((uint32_t)c->lanes);
 
     if (7 * c->plane > NNCC_DW_REACH) {
         nncc_dw_each(c, x, rows, to);
-    } else if (c->lanes < NNCC_DW_LANES) {
-        const mve_pred16_t lanes = vctp16q((uint32_t)c->lanes);
+        return;
+    }
+    for (; rows > 0; rows--) {
+        const uint8_t *a = (const uint8_t *)x->x;
+        uint8_t *y = (uint8_t *)to;
 
-        if (pitch % 2 != 0) {
-            NNCC_DW_SINGLES(NNCC_DW_SINGLE_REST);
-        } else {
-            NNCC_DW_PAIRS(NNCC_DW_PAIR_REST);
+        for (int32_t i = c->n; i > 0; i--) {
+            vstrbq_scatter_offset_p_u16(y, at, vldrbq_z_u16(a, lanes), lanes);
+            a += x->step;
+            y += c->pitch;
         }
-    } else if (pitch % 2 != 0) {
-        NNCC_DW_SINGLES(NNCC_DW_SINGLE);
-    } else {
-        NNCC_DW_PAIRS(NNCC_DW_PAIR);
+        x++;
+        to++;
     }
 }
 

@@ -100,59 +100,6 @@ void nncc_helium_depthwise_window_s8(nncc_helium_windows *frame)
     /* clang-format on */
 }
 
-#elif NNCC_HELIUM_MVE
-
-/* Four windows of a channel. */
-static int32x4_t nncc_window_four(const nncc_helium_windows *f, const int8_t *x)
-{
-    const int8_t *x1 = x + f->step, *x2 = x1 + f->step, *x3 = x2 + f->step, *w = f->record + 16;
-    int32_t a = 0, b = 0, c = 0, d = 0;
-
-    for (int32_t k = f->vectors; k > 0; k--) {
-        const int8x16_t q = nncc_weights(w);
-
-        a = vmladavaq_s8(a, vldrbq_s8(x), q);
-        b = vmladavaq_s8(b, vldrbq_s8(x1), q);
-        c = vmladavaq_s8(c, vldrbq_s8(x2), q);
-        d = vmladavaq_s8(d, vldrbq_s8(x3), q);
-        x += NNCC_HELIUM_BYTES;
-        x1 += NNCC_HELIUM_BYTES;
-        x2 += NNCC_HELIUM_BYTES;
-        x3 += NNCC_HELIUM_BYTES;
-        w += NNCC_HELIUM_BYTES;
-    }
-    return nncc_four(a, b, c, d);
-}
-
-void nncc_helium_depthwise_window_s8(nncc_helium_windows *f)
-{
-    const int32x4_t lo = vdupq_n_s32(f->act_min), hi = vldrwq_s32(f->hi);
-    const uint32x4_t places = nncc_window_places(f);
-    const int32_t zero = f->zero;
-
-    for (; f->channels > 0; f->channels--) {
-        int32_t head[3];
-
-        memcpy(head, f->record, sizeof head);
-        for (int32_t r = 0; r < f->rows; r++) {
-            const int8_t *x = f->x + r * f->row;
-            int8_t *y = f->y + r * f->line;
-
-            for (int32_t left = 4 * f->fours + f->rest; left > 0; left -= 4) {
-                int32x4_t v = nncc_window_four(f, x);
-
-                NNCC_WINDOW_SCALED(v, NNCC_ROUND_ALL);
-                vstrbq_scatter_offset_p_s32(y, places, v, vctp32q((uint32_t)left));
-                x += 4 * f->step;
-                y += f->next;
-            }
-        }
-        f->record += NNCC_HELIUM_BYTES * (1 + f->vectors);
-        f->x += f->plane;
-        f->y++;
-    }
-}
-
 #else
 
 void nncc_helium_depthwise_window_s8(nncc_helium_windows *f)

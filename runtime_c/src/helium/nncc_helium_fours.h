@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_fours.h: windows of at most two by two elements as four each, where a window has fewer with some of them
- * twice: neither a maximum nor a mean changes. An including file defines nncc_pool_four.
+ * twice: neither a maximum nor a mean changes. An including file defines nncc_pool_four, in assembly.
  */
 #include "nncc_helium_window.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* All channels of n windows from the one at x on; their other elements are `right` and `down` bytes away. */
 static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, int32_t right, int32_t down, int32_t n,
@@ -47,8 +47,6 @@ static inline void nncc_pool_fours(const nncc_helium_pool_params *p, const int8_
         x += p->in_h * row;
     }
 }
-
-#if NNCC_HELIUM_ASM
 
 /* lanes is how many channels a turn takes, load and put those of so many, mean what makes q0 of q0 to q3. */
 /* clang-format off */
@@ -94,45 +92,11 @@ static inline void nncc_pool_fours(const nncc_helium_pool_params *p, const int8_
     } while (0)
 /* clang-format on */
 
-#else
-
-/* So many channels (lanes) of all windows at `from`, step makes those of one at `to`, then the next ones. */
-#define NNCC_POOL_FOUR(lanes, ctp, step) \
-    do { \
-        const int32_t next = p->stride_w * p->in_pitch, after = p->out_pitch, both = right + down; \
-        int32_t left = p->channels; \
-\
-        for (; left > 0; left -= (lanes)) { \
-            const int8_t *from = x; \
-            int8_t *to = y; \
-\
-            if (left >= (lanes)) { \
-                for (int32_t k = n; k > 0; k--) { \
-                    step(, 0); \
-                    from += next; \
-                    to += after; \
-                } \
-            } else { \
-                const mve_pred16_t rest = ctp((uint32_t)left); \
-\
-                for (int32_t k = n; k > 0; k--) { \
-                    step(_REST, 0); \
-                    from += next; \
-                    to += after; \
-                } \
-            } \
-            x += (lanes); \
-            y += (lanes); \
-        } \
-    } while (0)
-
-#endif
-
 #endif
 
 static inline void nncc_pool_windows(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     if (nncc_pool_is_four(p) != 0) {
         nncc_pool_fours(p, x, y);
         return;

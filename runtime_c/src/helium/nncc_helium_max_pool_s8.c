@@ -57,22 +57,6 @@ static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, in
 
 #elif NNCC_HELIUM_MVE
 
-#define NNCC_POOL_MAX(what, none) \
-    do { \
-        const int8x16_t u = vmaxq_s8(NNCC_GET16S##what(from), NNCC_GET16S##what(from + right)); \
-        const int8x16_t v = vmaxq_s8(NNCC_GET16S##what(from + down), NNCC_GET16S##what(from + both)); \
-\
-        NNCC_PUT16S##what(to, vminq_s8(vmaxq_s8(vmaxq_s8(u, v), lo), hi)); \
-    } while (0)
-
-static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, int32_t right, int32_t down, int32_t n,
-                           int8_t *y)
-{
-    const int8x16_t lo = vdupq_n_s8((int8_t)p->act_min), hi = vdupq_n_s8((int8_t)p->act_max);
-
-    NNCC_POOL_FOUR(16, vctp8q, NNCC_POOL_MAX);
-}
-
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     const int32_t pitch = p->in_pitch;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_core.h"
 
+#if NNCC_HELIUM_ASM
+
 /* Longest step whose 16 multiples up to 15 are byte offsets. */
 #define NNCC_BYTE_STEP 17
-
-#if NNCC_HELIUM_ASM
 
 /*
  * Lines of n bytes, bytes `step` apart on one side and neighbours on the other. LOAD and STORE are the accesses with
@@ -54,61 +54,31 @@ static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 
 #elif NNCC_HELIUM_MVE
 
-/*
- * Lines of n bytes: `move` and `move_rest` copy as many lanes. The last ones end where the line does, over those before
- * them: only lines of fewer want a predicate. Lanes are `near` bytes apart in `to`, `far` bytes in `from`.
- */
-#define NNCC_LINE(lanes, ctp, move, move_rest, near, far) \
-    do { \
-        if (n < (lanes)) { \
-            const mve_pred16_t rest = ctp((uint32_t)n); \
-\
-            move_rest(to, from); \
-        } else { \
-            const int32_t last = n - (lanes); \
-\
-            move(to + last * (near), from + last * (far)); \
-            for (int32_t k = (n - 1) / (lanes); k > 0; k--) { \
-                move(to, from); \
-                to += (lanes) * (near); \
-                from += (lanes) * (far); \
-            } \
-        } \
-    } while (0)
-#define NNCC_PICK8(y, x) vstrbq_s8(y, vldrbq_gather_offset_s8(x, at))
-#define NNCC_PICK8_REST(y, x) vstrbq_p_s8(y, vldrbq_gather_offset_z_s8(x, at, rest), rest)
-#define NNCC_PICK16(y, x) vstrbq_s16(y, vldrbq_gather_offset_s16(x, at))
-#define NNCC_PICK16_REST(y, x) vstrbq_p_s16(y, vldrbq_gather_offset_z_s16(x, at, rest), rest)
-#define NNCC_SPREAD8(y, x) vstrbq_scatter_offset_s8(y, at, vldrbq_s8(x))
-#define NNCC_SPREAD8_REST(y, x) vstrbq_scatter_offset_p_s8(y, at, vldrbq_z_s8(x, rest), rest)
-#define NNCC_SPREAD16(y, x) vstrbq_scatter_offset_s16(y, at, vldrbq_s16(x))
-#define NNCC_SPREAD16_REST(y, x) vstrbq_scatter_offset_p_s16(y, at, vldrbq_z_s16(x, rest), rest)
-
 /* to[i] = from[i * step] */
 static void nncc_pick(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 {
-    if (step <= NNCC_BYTE_STEP) {
-        const uint8x16_t at = vmulq_n_u8(vidupq_n_u8(0, 1), (uint8_t)step);
+    const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
 
-        NNCC_LINE(16, vctp8q, NNCC_PICK8, NNCC_PICK8_REST, 1, step);
-    } else {
-        const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
+    for (; n > 0; n -= 8) {
+        const mve_pred16_t rest = vctp16q((uint32_t)n);
 
-        NNCC_LINE(8, vctp16q, NNCC_PICK16, NNCC_PICK16_REST, 1, step);
+        vstrbq_p_s16(to, vldrbq_gather_offset_z_s16(from, at, rest), rest);
+        to += 8;
+        from += 8 * step;
     }
 }
 
 /* to[i * step] = from[i] */
 static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 {
-    if (step <= NNCC_BYTE_STEP) {
-        const uint8x16_t at = vmulq_n_u8(vidupq_n_u8(0, 1), (uint8_t)step);
+    const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
 
-        NNCC_LINE(16, vctp8q, NNCC_SPREAD8, NNCC_SPREAD8_REST, step, 1);
-    } else {
-        const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
+    for (; n > 0; n -= 8) {
+        const mve_pred16_t rest = vctp16q((uint32_t)n);
 
-        NNCC_LINE(8, vctp16q, NNCC_SPREAD16, NNCC_SPREAD16_REST, step, 1);
+        vstrbq_scatter_offset_p_s16(to, at, vldrbq_z_s16(from, rest), rest);
+        to += 8 * step;
+        from += 8;
     }
 }
 
