@@ -61,36 +61,10 @@ static inline int32_t nncc_dsp_lows(int32_t a, int32_t b)
 
 static inline int32_t nncc_dsp_highs(int32_t a, int32_t b)
 {
-    const uint16_t low = (uint16_t)((uint32_t)a >> 16);
-
-    memcpy(&b, &low, sizeof low); /* BFI */
-    return b;
+    return (int32_t)(((uint32_t)a >> 16) | ((uint32_t)b & 0xffff0000u));
 }
 
-/* nncc_dsp_odd of such a word: Clang would rotate what it is put together from. */
-static inline int32_t nncc_dsp_odd_packed(int32_t w)
-{
-#if defined(__clang__)
-    return (int32_t)nncc_even_bytes((uint32_t)w >> 8);
-#else
-    return nncc_dsp_odd(w);
-#endif
-}
-
-/* The upper word of a product; unsplit, GCC makes two words of a shift. */
-NNCC_INLINED int32_t nncc_dsp_upper_word(int64_t v)
-{
-#if defined(__GNUC__) && !defined(__clang__)
-    int32_t w[2];
-
-    memcpy(w, &v, sizeof w);
-    return w[1];
-#else
-    return (int32_t)(v >> 32);
-#endif
-}
-
-/* nncc_dsp_scale, as SMMLAR or SMLAL; with the sign correction; and where 64 bits are not split (NNCC_DSP_UNSPLIT). */
+/* nncc_dsp_scale, as SMMLAR or SMLAL; with the sign correction. */
 static inline int32_t nncc_dsp_rounded(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
     const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
@@ -101,15 +75,6 @@ static inline int32_t nncc_dsp_rounded(int32_t twice, int32_t m, int32_t c, int3
 static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
     return nncc_dsp_rounded(twice, m, c + (twice >> 31), s);
-}
-
-NNCC_INLINED int32_t nncc_dsp_rounded_unsplit(int32_t twice, int32_t m, int32_t c, int32_t s)
-{
-    const int32_t from[2] = {INT32_MIN, c};
-    int64_t v;
-
-    memcpy(&v, from, sizeof v);
-    return nncc_dsp_upper_word(v + (int64_t)twice * m) >> s;
 }
 
 /* The nearest byte, and the nearest int16. */
@@ -182,57 +147,12 @@ typedef struct
         s->sum##1 = NNCC_SMLAD(x1, w, s->sum##1); \
     } while (0)
 
-/*
- * Two words at an address of words by one LDRD. Clang makes it of a volatile access, and moves other loads apart; GCC
- * of any that it does not split (NNCC_DSP_UNSPLIT).
- */
-#if defined(__clang__)
-typedef const volatile int64_t __attribute__((aligned(4), may_alias)) nncc_dsp_two_words;
-#elif NNCC_DSP_ACLE && defined(__GNUC__)
-typedef const int64_t __attribute__((may_alias)) nncc_dsp_two_words;
-#endif
-NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
-{
-#if defined(__clang__) || (NNCC_DSP_ACLE && defined(__GNUC__))
-    return *(nncc_dsp_two_words *)(const void *)p;
-#else
-    return (int64_t)(((uint64_t)(uint32_t)p[1] << 32) | (uint32_t)p[0]);
-#endif
-}
-
-/* The same in functions that do split values: GCC leaves a volatile one whole. */
-NNCC_INLINED int64_t nncc_dsp_load_whole(const int32_t *p)
-{
-#if NNCC_DSP_ACLE && defined(__GNUC__) && !defined(__clang__)
-    return *(const volatile nncc_dsp_two_words *)(const void *)p;
-#else
-    return nncc_dsp_load_two(p);
-#endif
-}
-
 /* Two words one after the other: GCC makes LDRD of two loads that stand so. */
-#if defined(__clang__)
-#define NNCC_DSP_LOAD_BOTH(p, a, b) \
-    do { \
-        const int64_t both = nncc_dsp_load_two(p); \
-\
-        (a) = (int32_t)both; \
-        (b) = (int32_t)(both >> 32); \
-    } while (0)
-#else
 #define NNCC_DSP_LOAD_BOTH(p, a, b) \
     do { \
         (a) = (p)[0]; \
         (b) = (p)[1]; \
     } while (0)
-#endif
-
-/* A word: Clang leaves a volatile load where it is. */
-#if defined(__clang__)
-#define NNCC_DSP_WORD(p, k) (((const volatile int32_t *)(p))[k])
-#else
-#define NNCC_DSP_WORD(p, k) ((p)[k])
-#endif
 
 /* Adds a pair of inputs of two pixels times the weights of four channels. */
 NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t words, const int32_t *x, const int32_t *w)
@@ -269,8 +189,7 @@ NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t words, const int32_
 
 /*
  * The start values of a pixel, from memory; weights of 4 bits are 8 too large in three channels: part is 8 times the
- * inputs' sum. Each pixel loads its own: in Clang, sums that begin with one value are moved about before a loop that
- * is entered in the middle.
+ * inputs' sum.
  */
 #define NNCC_DSP_START(px, part) \
     do { \
@@ -318,12 +237,10 @@ NNCC_INLINED void nncc_dsp_two_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t
             s->a0 = NNCC_SMLAD(in[k], nncc_dsp_even(u), s->a0);
             s->c0 = NNCC_SMLAD(in[k], nncc_dsp_even(v), s->c0);
         } else {
-            const int64_t lower = nncc_dsp_load_two(from), upper = nncc_dsp_load_two(from + 2);
-
-            s->a0 = NNCC_SMLAD(in[k], (int32_t)lower, s->a0);
-            s->b0 = NNCC_SMLAD(in[k], (int32_t)(lower >> 32), s->b0);
-            s->c0 = NNCC_SMLAD(in[k], (int32_t)upper, s->c0);
-            s->d0 = NNCC_SMLAD(in[k], (int32_t)(upper >> 32), s->d0);
+            s->a0 = NNCC_SMLAD(in[k], from[0], s->a0);
+            s->b0 = NNCC_SMLAD(in[k], from[1], s->b0);
+            s->c0 = NNCC_SMLAD(in[k], from[2], s->c0);
+            s->d0 = NNCC_SMLAD(in[k], from[3], s->d0);
         }
     }
 }
@@ -359,55 +276,25 @@ NNCC_INLINED const int32_t *nncc_dsp_row_of(nncc_dsp_sums *s, int32_t words, int
 
 #define NNCC_DSP_PAIR(k) nncc_dsp_pair_of(s, words, x + 2 * (k), w + words * (k))
 
-/*
- * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. The loop is entered in
- * the middle; then x and w begin in front of what they point to. The ends lie on the stack (volatile): Clang would
- * keep w twice, where it is and where it was. For Clang every sum begins with a load of its own, and words are
- * NNCC_DSP_WORD.
- */
-#if defined(__clang__)
-#define NNCC_DSP_BEHIND(end) const int32_t *volatile const behind = (end);
-#define NNCC_DSP_RESUME(w) w = behind;
-#else
-#define NNCC_DSP_BEHIND(end)
-#define NNCC_DSP_RESUME(w)
-#endif
-#if defined(__GNUC__)
+/* ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, what is missing to fours first. */
 #define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
     do { \
-        const uint32_t missing = (0u - (uint32_t)(count)) & 3u; \
         const int32_t *volatile const last = (x) + (x_words) * (count); \
-        NNCC_DSP_BEHIND((w) + (w_words) * (count)) \
 \
-        x = (const int32_t *)((uintptr_t)(x)-4u * (uint32_t)(x_words)*missing); \
-        w = (const int32_t *)((uintptr_t)(w)-4u * (uint32_t)(w_words)*missing); \
-        switch (missing) { \
-            do { \
-            default: \
-                ROUND(0); \
-                __attribute__((fallthrough)); \
-            case 1: \
-                ROUND(1); \
-                __attribute__((fallthrough)); \
-            case 2: \
-                ROUND(2); \
-                __attribute__((fallthrough)); \
-            case 3: \
-                ROUND(3); \
-                x += 4 * (x_words); \
-                w += 4 * (w_words); \
-            } while (x != last); \
+        for (int32_t single = (count)&3; single > 0; single--) { \
+            ROUND(0); \
+            x += (x_words); \
+            w += (w_words); \
         } \
-        NNCC_DSP_RESUME(w) \
+        while (x != last) { \
+            ROUND(0); \
+            ROUND(1); \
+            ROUND(2); \
+            ROUND(3); \
+            x += 4 * (x_words); \
+            w += 4 * (w_words); \
+        } \
     } while (0)
-#else
-#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
-    for (const int32_t *const last = (x) + (x_words) * (count); x != last;) { \
-        ROUND(0); \
-        x += (x_words); \
-        w += (w_words); \
-    }
-#endif
 
 /* The sums of so many pairs of two pixels, at least 1, times weights: the words behind those. */
 NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
@@ -443,11 +330,7 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
     do { \
         const int32_t m = (mcs)[0], c = (mcs)[1], down = (mcs)[2]; \
 \
-        if (pixels == 1 && words == NNCC_DSP_WIDE) { \
-            s.sum##0 = nncc_dsp_rounded_unsplit(s.sum##0, m, c + (s.sum##0 >> 31), down); \
-        } else { \
-            s.sum##0 = nncc_dsp_scaled(s.sum##0, m, c, down); \
-        } \
+        s.sum##0 = nncc_dsp_scaled(s.sum##0, m, c, down); \
         if (pixels == 2) { \
             s.sum##1 = nncc_dsp_scaled(s.sum##1, m, c, down); \
         } \
@@ -530,16 +413,3 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
         y += 4;
     }
 }
-
-#if NNCC_DSP_ACLE
-/* Two outputs as int16, each half between those of low and high. */
-static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int32_t high)
-{
-    int32_t v = nncc_dsp_lows(nncc_dsp_nearest16(a), nncc_dsp_nearest16(b));
-
-    (void)__ssub16(v, low);
-    v = (int32_t)__sel((uint8x4_t)v, (uint8x4_t)low);
-    (void)__ssub16(high, v);
-    return (uint32_t)__sel((uint8x4_t)v, (uint8x4_t)high);
-}
-#endif

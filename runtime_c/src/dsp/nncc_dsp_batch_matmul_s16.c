@@ -93,17 +93,10 @@ static inline int32_t nncc_scaled16(const nncc_bmm16 *p, int64_t sum)
 }
 
 #if NNCC_DSP_ACLE
-
 #define NNCC_TWO16(x, w, sum) __smlald((int16x2_t)(x), (int16x2_t)(w), sum)
-
-static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
-{
-    return nncc_dsp_clamped16(nncc_scaled16(p, a), nncc_scaled16(p, b), p->low, p->high);
-}
-
 #else
-
 #define NNCC_TWO16(x, w, sum) ((sum) + nncc_dsp_lo(x) * nncc_dsp_lo(w) + nncc_dsp_hi(x) * nncc_dsp_hi(w))
+#endif
 
 static inline int32_t nncc_limited16(const nncc_bmm16 *p, int64_t sum)
 {
@@ -116,8 +109,6 @@ static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
 {
     return (uint32_t)nncc_dsp_pair(nncc_limited16(p, a), nncc_limited16(p, b));
 }
-
-#endif
 
 /* A pair of values of both lines, times those of two lines. */
 #define NNCC_TURN16(k) \

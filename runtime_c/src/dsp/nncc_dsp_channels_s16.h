@@ -2,11 +2,11 @@
 /* nncc_dsp_channels_s16.h: four pixels of int16 and all output channels. */
 #include "nncc_dsp_core.h"
 
-/* Row i, at least 2, of four, of which `count` are wanted, or NULL: products with the DSP extension read all of them.
+/* Row i, at least 2, of four, of which `count` are wanted, or NULL: the assembly reads all of them.
  */
 static inline const int8_t *nncc_dsp_wanted16(int32_t count, int32_t i, const int8_t *row)
 {
-#if NNCC_DSP_ASM || NNCC_DSP_ACLE
+#if NNCC_DSP_ASM
     (void)count;
     (void)i;
     return row;

@@ -20,15 +20,11 @@
  */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__arm__)
 #define NNCC_DSP_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter")))
-#define NNCC_DSP_UNSPLIT \
-    __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-tree-scev-cprop", \
-                            "no-ivopts", "no-split-wide-types", "no-thread-jumps")))
 #define NNCC_DSP_AS_WRITTEN \
     __attribute__(( \
         optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-tree-scev-cprop", "no-ivopts")))
 #else
 #define NNCC_DSP_IN_ORDER
-#define NNCC_DSP_UNSPLIT
 #define NNCC_DSP_AS_WRITTEN
 #endif
 

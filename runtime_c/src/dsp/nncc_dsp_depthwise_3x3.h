@@ -38,7 +38,7 @@
 /* A sum scaled by {m, c}, with the sign correction in c. */
 static inline int32_t nncc_dsp_upper_scaled(int32_t sum, int32_t m, int32_t c)
 {
-    return nncc_dsp_upper_word((int64_t)sum * m) + c;
+    return (int32_t)(((int64_t)sum * m) >> 32) + c;
 }
 
 /* Its upper half as a byte, signed or from 0 to 255. */

@@ -58,91 +58,43 @@ NNCC_DSP_NAKED void nncc_dsp_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_dept
 
 #else
 
-/* What a group of channels wants once, on the stack. */
-typedef struct
-{
-    const int32_t *offsets, *end;
-    const int8_t *last; /* inputs of the last group */
-    uint32_t bias, cap;
-} nncc_dsp_pixel_frame;
-
-/* A sum scaled by {m, c, s}. */
-#define NNCC_PIXEL_SCALE(s, k) \
-    do { \
-        int32_t m, c; \
-\
-        NNCC_DSP_LOAD_BOTH(w + (k), m, c); \
-        s = nncc_dsp_scaled(s, m, c, NNCC_DSP_WORD(w, (k) + 2)); \
-    } while (0)
-
 NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets,
                                                      const int32_t *w, const int8_t *x, int8_t *y)
 {
-    const int32_t odd = p->taps & 1;
-    volatile nncc_dsp_pixel_frame a;
+    const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
 
-    a.offsets = offsets;
-    a.end = offsets + p->taps;
-    a.last = x + p->channels - 4;
-    a.cap = p->cap;
-    a.bias = nncc_dsp_bias(p->low, p->cap);
-    for (;;) {
-        const int32_t *at = a.offsets;
-        int32_t s0, s1, s2, s3, u, v, low, high, even;
+    for (int32_t i = 0; i < p->channels; i += 4) {
+        const int32_t first = nncc_dsp_group(i, p->channels);
+        const int32_t *at = offsets, *const end = offsets + p->taps;
+        int32_t s0 = w[0], s1 = w[1], s2 = w[2], s3 = w[3];
 
-        NNCC_DSP_LOAD_BOTH(w, s0, s1);
-        NNCC_DSP_LOAD_BOTH(w + 2, s2, s3);
-        if (odd != 0) {
-            const int8_t *const one = x + *at++;
+        w += 4;
+        if ((p->taps & 1) != 0) {
+            const int8_t *const one = x + first + *at++;
 
-            NNCC_DSP_LOAD_BOTH(w + 4, u, v);
-            s0 += one[0] * nncc_dsp_lo(u);
-            s1 += one[1] * nncc_dsp_lo(v);
-            s2 += one[2] * nncc_dsp_hi(u);
-            s3 += one[3] * nncc_dsp_hi(v);
+            s0 += one[0] * nncc_dsp_lo(w[0]);
+            s1 += one[1] * nncc_dsp_lo(w[1]);
+            s2 += one[2] * nncc_dsp_hi(w[0]);
+            s3 += one[3] * nncc_dsp_hi(w[1]);
             w += 2;
         }
-        for (;;) { /* w lies in front of the weights by the start values, so that one pair of taps moves nothing */
-            NNCC_DSP_LOAD_BOTH(at, u, v);
+        while (at != end) {
+            const int32_t u = nncc_dsp_load4(x + first + at[0]), v = nncc_dsp_load4(x + first + at[1]);
+            const int32_t low = nncc_dsp_lows(u, v), high = nncc_dsp_highs(u, v);
+
+            s0 = NNCC_SMLAD(nncc_dsp_even(low), w[0], s0);
+            s1 = NNCC_SMLAD(nncc_dsp_odd(low), w[1], s1);
+            s2 = NNCC_SMLAD(nncc_dsp_even(high), w[2], s2);
+            s3 = NNCC_SMLAD(nncc_dsp_odd(high), w[3], s3);
             at += 2;
-            u = nncc_dsp_load4(x + u);
-            v = nncc_dsp_load4(x + v);
-            low = nncc_dsp_lows(u, v);
-            high = nncc_dsp_highs(u, v);
-            even = nncc_dsp_even(low);
-            low = nncc_dsp_odd_packed(low);
-            NNCC_DSP_LOAD_BOTH(w + 4, u, v);
-            s0 = NNCC_SMLAD(even, u, s0);
-            s1 = NNCC_SMLAD(low, v, s1);
-            even = nncc_dsp_even(high);
-            high = nncc_dsp_odd_packed(high);
-            NNCC_DSP_LOAD_BOTH(w + 6, u, v);
-            s2 = NNCC_SMLAD(even, u, s2);
-            s3 = NNCC_SMLAD(high, v, s3);
-            if (at == a.end) {
-                break;
-            }
             w += 4;
         }
-        NNCC_PIXEL_SCALE(s0, 8);
-        NNCC_PIXEL_SCALE(s2, 14);
-        uint32_t bytes = nncc_dsp_limited((uint32_t)nncc_dsp_lows(s0, s2));
-        NNCC_PIXEL_SCALE(s1, 11);
-        NNCC_PIXEL_SCALE(s3, 17);
-        bytes |= nncc_dsp_limited((uint32_t)nncc_dsp_lows(s1, s3)) << 8;
-        w += 20;
-        nncc_dsp_store4(y, nncc_dsp_clamped(bytes, a.bias, a.cap));
-        x += 4;
-        y += 4;
-        if (x > a.last) { /* by 4, or less: the last group overlaps the one before */
-            const int32_t over = (int32_t)(x - a.last);
-
-            if (over == 4) {
-                break;
-            }
-            x -= over;
-            y -= over;
-        }
+        s0 = nncc_dsp_scaled(s0, w[0], w[1], w[2]);
+        s1 = nncc_dsp_scaled(s1, w[3], w[4], w[5]);
+        s2 = nncc_dsp_scaled(s2, w[6], w[7], w[8]);
+        s3 = nncc_dsp_scaled(s3, w[9], w[10], w[11]);
+        nncc_dsp_store4(y + first, nncc_dsp_clamped(nncc_dsp_bytes(s0, s1, s2, s3), bias, cap));
+        w += 12;
     }
 }
 

@@ -19,36 +19,6 @@ NNCC_DSP_NAKED int32_t *nncc_dsp_interleave_4rows_s16(NNCC_DSP_ARG const int8_t 
     /* clang-format on */
 }
 
-#elif NNCC_DSP_ACLE
-
-NNCC_DSP_IN_ORDER int32_t *nncc_dsp_interleave_4rows_s16(const int8_t *a, const int8_t *b, const int8_t *c,
-                                                         const int8_t *d, int32_t n, int32_t *x)
-{
-    const int8_t *const end = a + 2 * (n & ~1);
-
-    while (a != end) {
-        const int32_t v0 = nncc_dsp_load4(a), v1 = nncc_dsp_load4(b), v2 = nncc_dsp_load4(c), v3 = nncc_dsp_load4(d);
-
-        x[0] = v0;
-        x[1] = v1;
-        x[2] = v2;
-        x[3] = v3;
-        x += 4;
-        a += 4;
-        b += 4;
-        c += 4;
-        d += 4;
-    }
-    if ((n & 1) != 0) {
-        x[0] = *(const uint8_t *)a | (*(const uint8_t *)(a + 1) << 8);
-        x[1] = *(const uint8_t *)b | (*(const uint8_t *)(b + 1) << 8);
-        x[2] = *(const uint8_t *)c | (*(const uint8_t *)(c + 1) << 8);
-        x[3] = *(const uint8_t *)d | (*(const uint8_t *)(d + 1) << 8);
-        x += 4;
-    }
-    return x;
-}
-
 #else
 
 int32_t *nncc_dsp_interleave_4rows_s16(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d, int32_t n,

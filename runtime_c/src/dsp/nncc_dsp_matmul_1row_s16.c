@@ -68,60 +68,6 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s16(NNCC_DSP_ARG const nncc_dsp_matmul1
     /* clang-format on */
 }
 
-#elif NNCC_DSP_ACLE
-
-/* Two pairs of inputs; there is an even number. */
-#define NNCC_PAIR16(v, k) \
-    do { \
-        const int64_t two = nncc_dsp_load_two(w + 2 * (k)); \
-        const int32_t w0 = (int32_t)two, w1 = (int32_t)(two >> 32); \
-\
-        a = NNCC_SMLAD(v, nncc_dsp_even(w0), a); \
-        b = NNCC_SMLAD(v, nncc_dsp_odd(w0), b); \
-        c = NNCC_SMLAD(v, nncc_dsp_even(w1), c); \
-        d = NNCC_SMLAD(v, nncc_dsp_odd(w1), d); \
-    } while (0)
-#define NNCC_ROUND16(k) \
-    do { \
-        const int64_t both = nncc_dsp_load_two(from + 2 * (k)); \
-        const int32_t v0 = (int32_t)both, v1 = (int32_t)(both >> 32); \
-\
-        NNCC_PAIR16(v0, 2 * (k)); \
-        NNCC_PAIR16(v1, 2 * (k) + 1); \
-    } while (0)
-
-/* nncc_dsp_down16 with two of its words by LDRD. */
-static inline int32_t nncc_dsp_down16_two(int32_t sum, const int32_t *m)
-{
-    const int32_t upper = (int32_t)(((int64_t)sum * m[0]) >> 32);
-    const int64_t two = nncc_dsp_load_two(m + 1);
-
-    return (upper + (int32_t)two) >> (int32_t)(two >> 32);
-}
-
-NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w,
-                                                int8_t *y)
-{
-    const int32_t low = nncc_dsp_lows(p->act_min, p->act_min), high = nncc_dsp_lows(p->act_max, p->act_max);
-    const int32_t fours = p->pairs / 2;
-
-    for (int32_t g = p->groups; g > 0; g--) {
-        const int32_t *from = x;
-        int32_t a = w[0], b = w[1], c = w[2], d = w[3];
-
-        w += 4;
-        NNCC_DSP_ROUNDS(fours, from, 2, w, 4, NNCC_ROUND16);
-        a = nncc_dsp_down16_two(a, w);
-        b = nncc_dsp_down16_two(b, w + 3);
-        nncc_dsp_store4(y, nncc_dsp_clamped16(a, b, low, high));
-        c = nncc_dsp_down16_two(c, w + 6);
-        d = nncc_dsp_down16_two(d, w + 9);
-        nncc_dsp_store4(y + 4, nncc_dsp_clamped16(c, d, low, high));
-        w += 12;
-        y += 8;
-    }
-}
-
 #else
 
 /* Two channels: every other word of weights is theirs. */

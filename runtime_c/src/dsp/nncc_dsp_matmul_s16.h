@@ -18,28 +18,13 @@ static inline void nncc_plain_store16(int32_t v, int32_t low, int32_t high, int8
     *(int16_t *)(void *)y = (int16_t)(v < low ? low : (v > high ? high : v));
 }
 
-#if NNCC_DSP_ACLE
-
-/* A sum as an output: by one multiplication, or by the multiplier, half a step, and shift. */
-static inline int32_t nncc_dsp_scaled16(int32_t sum, int32_t m)
-{
-#if defined(__GNUC__) && !defined(__clang__)
-    const int64_t v = (int64_t)sum * m; /* SMULL and ADD; a sum of 64 bits is SMLAL and two constants for it */
-
-    return (int32_t)(v >> 32) + (int32_t)((uint32_t)v >> 31);
-#else
-    return (int32_t)(((int64_t)sum * m + 0x80000000LL) >> 32);
-#endif
-}
-
-static inline int32_t nncc_dsp_down16(int32_t sum, const int32_t *m)
-{
-    return ((int32_t)(((int64_t)sum * m[0]) >> 32) + m[1]) >> m[2];
-}
-
-#elif !NNCC_DSP_ASM
+#if !NNCC_DSP_ASM
 
 /* Adds the inputs in a word times two weights of channel 0, bytes 0 and 2 of a word, or of channel 1, bytes 1 and 3. */
+#if NNCC_DSP_ACLE
+#define NNCC_ADD_TWO0(sum, x, w) sum = NNCC_SMLAD(x, nncc_dsp_even(w), sum)
+#define NNCC_ADD_TWO1(sum, x, w) sum = NNCC_SMLAD(x, nncc_dsp_odd(w), sum)
+#else
 #define NNCC_ADD_TWO0(sum, x, w) \
     do { \
         sum += nncc_dsp_lo(x) * nncc_dsp_byte(w); \
@@ -50,6 +35,7 @@ static inline int32_t nncc_dsp_down16(int32_t sum, const int32_t *m)
         sum += nncc_dsp_lo(x) * nncc_dsp_byte((w) >> 8); \
         sum += ((x) >> 16) * ((w) >> 24); \
     } while (0)
+#endif
 
 /* An input. */
 static inline int32_t nncc_dsp_half(const int8_t *x)

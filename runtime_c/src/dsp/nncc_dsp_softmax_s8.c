@@ -15,7 +15,7 @@ static int32_t nncc_softmax_top(const int8_t *x, int32_t n)
     int32_t top = -128;
     int32_t i = 0;
 
-#if NNCC_DSP_ASM || NNCC_DSP_ACLE
+#if NNCC_SIMD32
     if (n >= 4) {
         uint32_t m = (uint32_t)nncc_dsp_load4(x);
 
@@ -83,20 +83,6 @@ static uint32_t nncc_softmax_sum(const int8_t *x, int32_t n, const int32_t *tabl
         terms += n & ~3;
         n &= 3;
     }
-#elif NNCC_DSP_ACLE
-    for (; n >= 4; n -= 4) {
-        const int32_t v = nncc_dsp_load4(x);
-        const int32_t a = table[(int8_t)v], b = table[(int8_t)(v >> 8)];
-        const int32_t c = table[(int8_t)(v >> 16)], d = table[v >> 24];
-
-        terms[0] = a;
-        terms[1] = b;
-        terms[2] = c;
-        terms[3] = d;
-        sum += nncc_softmax_part(a) + nncc_softmax_part(b) + nncc_softmax_part(c) + nncc_softmax_part(d);
-        x += 4;
-        terms += 4;
-    }
 #endif
     for (; n > 0; n--) {
         const int32_t t = table[*x++];
@@ -120,16 +106,6 @@ static inline uint32_t nncc_softmax_share(uint32_t t, uint32_t scale)
     return (uint32_t)(((uint64_t)t * scale + 0x40000000u) >> 31);
 #endif
 }
-
-#if NNCC_DSP_ACLE
-/* The share of a term by k = 2 * scale - 2^32, and half more. */
-static inline uint32_t nncc_softmax_high(int32_t t, int32_t k, uint32_t half)
-{
-    const uint64_t from = ((uint64_t)((uint32_t)t + half) << 32) | 0x80000000u;
-
-    return (uint32_t)((from + (uint64_t)((int64_t)t * k)) >> 32);
-}
-#endif
 
 /* y = terms * scale / 2^shift - 128 for a shift of at least 23 */
 static void nncc_softmax_shares(const int32_t *terms, int32_t n, int32_t scale, int32_t shift, int8_t *y)
@@ -175,21 +151,6 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t n, int32_t scale, 
         terms += n & ~3;
         y += n & ~3;
         n &= 3;
-    }
-#elif NNCC_DSP_ACLE
-    if (scale >= (int32_t)1 << 30) {
-        const int32_t k = (int32_t)(2u * (uint32_t)scale); /* less 2^32: that many terms are added */
-
-        for (; n >= 4; n -= 4) {
-            const uint32_t a = nncc_softmax_high(terms[0], k, half) >> shift;
-            const uint32_t b = nncc_softmax_high(terms[1], k, half) >> shift;
-            const uint32_t c = nncc_softmax_high(terms[2], k, half) >> shift;
-            const uint32_t d = nncc_softmax_high(terms[3], k, half) >> shift;
-
-            nncc_dsp_store4(y, nncc_dsp_bytes((int32_t)a, (int32_t)b, (int32_t)c, (int32_t)d) ^ 0x80808080u);
-            terms += 4;
-            y += 4;
-        }
     }
 #endif
     for (; n > 0; n--) {

@@ -18,24 +18,6 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
                        :
                        : "memory");
     }
-#else
-    for (; n >= 16; n -= 16) {
-        const int32_t a = nncc_dsp_load4(x), b = nncc_dsp_load4(x + 4);
-        int32_t c, d;
-
-        to[0] = nncc_dsp_even(a);
-        to[1] = nncc_dsp_odd(a);
-        to[2] = nncc_dsp_even(b);
-        to[3] = nncc_dsp_odd(b);
-        c = nncc_dsp_load4(x + 8);
-        d = nncc_dsp_load4(x + 12);
-        to[4] = nncc_dsp_even(c);
-        to[5] = nncc_dsp_odd(c);
-        to[6] = nncc_dsp_even(d);
-        to[7] = nncc_dsp_odd(d);
-        to += 8;
-        x += 16;
-    }
 #endif
     for (; n >= 4; n -= 4) {
 #if NNCC_DSP_ASM
