@@ -113,88 +113,43 @@ static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *
 
 #elif NNCC_MVE_C
 
-/*
- * From the zero point on the line of all channels, `line`, below each channel's own. GCC moves the predicate of a
- * comparison through core registers: it gets a mask, and the own line less that of all; sums wrap.
- */
-#if defined(__clang__)
-#define NNCC_LINES_LESS(own, line) (own)
-#define NNCC_LINES_LESS4(own, line) (own)
-#define NNCC_LINES_PICK(line, own) vpselq_s32(line, own, vcmpgeq_n_s32(u, zero))
-#else
-#define NNCC_LINES_LESS(own, line) (int32_t)((uint32_t)(own) - (uint32_t)(line))
-#define NNCC_LINES_LESS4(own, line) vsubq_s32(own, line)
-#define NNCC_LINES_PICK(line, less) vaddq_s32(line, vandq_s32(less, vshrq_n_s32(vsubq_n_s32(u, zero), 31)))
-#endif
+/* Four results of lines u * m + b, and from the zero point on of that of all channels. */
+static inline int32x4_t nncc_lines_four(const nncc_channel_lines_s8_params *p, int32x4_t u, int32x4_t m, int32x4_t b)
+{
+    int32x4_t v = vaddq_s32(vmulq_s32(u, m), b);
 
-#define NNCC_LINES_PUT(what, v) \
-    do { \
-        NNCC_PUT4##what(y, nncc_limit4(vshlq_r_s32(v, up), lo, hi)); \
-        x += 4; \
-        y += 4; \
-    } while (0)
-/* Four channels of a pixel. */
-#define NNCC_LINES_OWN(what, u) vaddq_s32(vmulq_s32(u, NNCC_GETW##what(m)), NNCC_GETW##what(b))
-#define NNCC_LINES_PIXEL_ONE(what, none) \
-    do { \
-        NNCC_LINES_PUT(what, NNCC_LINES_OWN(what, NNCC_GET4##what(x))); \
-        m += 4; \
-        b += 4; \
-    } while (0)
-#define NNCC_LINES_PIXEL_TWO(what, none) \
-    do { \
-        const int32x4_t u = NNCC_GET4##what(x), line = vmlasq_n_s32(u, all, bias); \
-\
-        NNCC_LINES_PUT(what, NNCC_LINES_PICK(line, NNCC_LINES_LESS4(NNCC_LINES_OWN(what, u), line))); \
-        m += 4; \
-        b += 4; \
-    } while (0)
-/* Four elements of a channel. */
-#define NNCC_LINES_ROW_ONE(what, none) NNCC_LINES_PUT(what, vmlasq_n_s32(NNCC_GET4##what(x), m, add))
-#define NNCC_LINES_ROW_TWO(what, none) \
-    do { \
-        const int32x4_t u = NNCC_GET4##what(x); \
-\
-        NNCC_LINES_PUT(what, NNCC_LINES_PICK(vmlasq_n_s32(u, all, bias), vaddq_n_s32(vmulq_n_s32(u, own), base))); \
-    } while (0)
+    if (p->two != 0) {
+        v = vpselq_s32(vmlasq_n_s32(u, vdupq_n_s32(p->mult), p->bias), v, vcmpgeq_n_s32(u, p->zero));
+    }
+    return nncc_limit4(vshlq_r_s32(v, -p->shift), vdupq_n_s32(p->act_min), vdupq_n_s32(p->act_max));
+}
 
 static void nncc_lines_pixels(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
                               const int32_t *add, int8_t *y)
 {
-    const int32x4_t lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max), all = vdupq_n_s32(p->mult);
-    const int32_t up = -p->shift, bias = p->bias, zero = p->zero, two = p->two, channels = p->channels;
+    const nncc_channel_lines_s8_params q = *p; /* stores could change what p points to */
 
-    for (int32_t rows = p->outer; rows > 0; rows--) {
-        const int32_t *m = mult, *b = add;
-        const int8_t *const x_row = x;
-        int8_t *const y_row = y;
-        int32_t n = channels;
+    for (int32_t rows = q.outer; rows > 0; rows--) {
+        for (int32_t c = 0; c < q.channels; c += 4) {
+            const mve_pred16_t rest = vctp32q((uint32_t)(q.channels - c));
 
-        if (two == 0) {
-            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_ONE, 0);
-        } else {
-            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_TWO, 0);
+            NNCC_PUT4_REST(
+                y + c, nncc_lines_four(&q, NNCC_GET4_REST(x + c), NNCC_GETW_REST(mult + c), NNCC_GETW_REST(add + c)));
         }
-        x = x_row + channels;
-        y = y_row + channels;
+        x += q.channels;
+        y += q.channels;
     }
 }
 
 static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *x, int32_t mult, int32_t add, int8_t *y)
 {
-    const int32x4_t lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max);
-    const int32_t up = -p->shift, bias = p->bias, zero = p->zero;
-    int32_t n = p->inner;
+    const nncc_channel_lines_s8_params q = *p;
+    const int32x4_t m = vdupq_n_s32(mult), b = vdupq_n_s32(add);
 
-    if (p->two == 0) {
-        const int32x4_t m = vdupq_n_s32(mult);
+    for (int32_t i = 0; i < q.inner; i += 4) {
+        const mve_pred16_t rest = vctp32q((uint32_t)(q.inner - i));
 
-        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_ONE, 0);
-    } else {
-        const int32x4_t all = vdupq_n_s32(p->mult);
-        const int32_t own = NNCC_LINES_LESS(mult, p->mult), base = NNCC_LINES_LESS(add, bias);
-
-        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_TWO, 0);
+        NNCC_PUT4_REST(y + i, nncc_lines_four(&q, NNCC_GET4_REST(x + i), m, b));
     }
 }
 

@@ -60,7 +60,7 @@ static void nncc_f32_conv_spans(const nncc_conv2d_packed_params *p, const nncc_f
         k.x_row = k.x_step;
         k.y_row = k.y_step;
     }
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
     if (t->planes == 1 && t->rows == 1 && t->first == 0 && 2 * t->steps + t->odd == inputs - 1 &&
         k.columns >= NNCC_F32_DENSE_PIXELS) {
         const int32_t one = k.columns == k.left && k.left % NNCC_F32_PIXELS == 1 ? 1 : 0; /* goes below */

@@ -50,26 +50,7 @@ static inline void nncc_copy(void *y, const void *x, int32_t n)
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
 
-    /* The last vector ends where the rest does, so that only runs below a vector want a predicate. */
-    if (n > 32) {
-        const int32_t last = n - 16;
-        const uint8_t *v = from;
-        uint8_t *u = to;
-
-        for (int32_t k = (n - 1) >> 4; k > 0; k--) {
-            NNCC_PUT16(u, NNCC_GET16(v));
-            v += 16;
-            u += 16;
-        }
-        NNCC_PUT16(to + last, NNCC_GET16(from + last));
-    } else if (n >= 16) {
-        NNCC_PUT16(to, NNCC_GET16(from));
-        NNCC_PUT16(to + n - 16, NNCC_GET16(from + n - 16));
-    } else {
-        const mve_pred16_t rest = vctp8q((uint32_t)n);
-
-        NNCC_PUT16_REST(to, NNCC_GET16_REST(from));
-    }
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_MVE_COPY, from);
 #elif NNCC_COPY_WORDS
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
@@ -200,12 +181,9 @@ static inline void nncc_set16(void *y, uint16_t v, int32_t n)
     const uint16x8_t w = vdupq_n_u16(v);
     uint16_t *to = (uint16_t *)y;
 
-    for (; n >= 8; n -= 8) {
-        vstrhq_u16(to, w);
-        to += 8;
-    }
-    if (n > 0) {
+    for (; n > 0; n -= 8) {
         vstrhq_p_u16(to, w, vctp16q((uint32_t)n));
+        to += 8;
     }
 #else
     nncc_any16 *to = (nncc_any16 *)y;

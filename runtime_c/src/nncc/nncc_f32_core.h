@@ -40,13 +40,6 @@
     __attribute__((optimize("O2", "no-schedule-insns", "no-tree-scev-cprop", "no-ivopts", "no-split-wide-types", \
                             "no-tree-ter", "no-tree-coalesce-vars")))
 #endif
-/* No load moves up over it: Clang would put a sum on the stack for weights that are not used yet. */
-#if defined(__clang__)
-#define NNCC_F32_NOW __atomic_signal_fence(__ATOMIC_SEQ_CST)
-#else
-#define NNCC_F32_NOW ((void)0)
-#endif
-
 #if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && __ARM_ARCH_PROFILE == 'M'
 #define NNCC_F32_FPU 1
 #define NNCC_F32_FPU_ASM NNCC_ASM

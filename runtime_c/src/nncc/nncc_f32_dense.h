@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_f32_dense.h: packed float32 products on Helium where the inputs of a pixel are one run of memory and pixels are
- * equally far apart: 1x1 convolutions and matrices. Three pixels by all records of 8 channels, the last of which may be
- * of 5 to 8; 1 to 4 more channels have pixels in the lanes. Sums are those of nncc_f32_wide.h. Instructions: 20 for 48
- * products, 33 a record of three pixels, 24 for three pixels; in lanes 7 for 8 products of one
+ * nncc_f32_dense.h: packed float32 products on Helium, in assembly, where the inputs of a pixel are one run of memory
+ * and pixels are equally far apart: 1x1 convolutions and matrices. Three pixels by all records of 8 channels, the last
+ * of which may be of 5 to 8; 1 to 4 more channels have pixels in the lanes. Sums are those of nncc_f32_wide.h.
+ * Instructions: 20 for 48 products, 33 a record of three pixels, 24 for three pixels; in lanes 7 for 8 products of one
  * channel, 9 for 16 of two, 8 for 16 of four.
  */
 #include "nncc_f32_wide.h"
 
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
 
 /* Pixels in a row from which on it takes fewer instructions. */
 #define NNCC_F32_DENSE_PIXELS 3
@@ -41,10 +41,6 @@ NNCC_INLINED void nncc_f32_dense_limit(const nncc_f32_dense *t, float32x4_t *a, 
         }
     }
 }
-
-#if NNCC_F32_MVE_ASM
-
-#define NNCC_F32_DENSE
 
 /* clang-format off */
 static inline void nncc_f32_dense_triples(nncc_f32_dense *t, const float *const *x)
@@ -135,76 +131,7 @@ static inline void nncc_f32_dense_triples(nncc_f32_dense *t, const float *const 
 }
 /* clang-format on */
 
-#else
-
-#define NNCC_F32_DENSE NNCC_F32_IN_ORDER
-
-/* The results of pixel i of the last record, of which the upper half is of n channels; their place moves on. */
-#define NNCC_F32_PUT_LAST(i, a, b, n) \
-    do { \
-        float *const to = t->y[i]; \
-\
-        vstrwq_f32(to, a); \
-        vstrwq_p_f32(to + NNCC_F32_NARROW, b, vctp32q((uint32_t)(n))); \
-        t->y[i] = nncc_f32_moved(to, NNCC_F32_WIDE * (int32_t)sizeof(float) + d->y_next); \
-    } while (0)
-
-NNCC_F32_INLINED float *nncc_f32_moved(float *p, int32_t bytes)
-{
-    return (float *)(void *)((char *)p + bytes);
-}
-
-NNCC_F32_IN_ORDER static void nncc_f32_dense_triples(nncc_f32_dense *d, const float *const *x)
-{
-    const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
-    volatile nncc_f32_dense *const t = d;
-
-    do {
-        const float *w = t->w;
-
-        for (int32_t left = t->records; left > 0; left--) {
-            float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
-            float32x4_t a1 = a0, a2 = a0, b1 = b0, b2 = b0;
-            int32_t n = t->steps;
-
-            w += NNCC_F32_WIDE - NNCC_F32_W_BIAS;
-            for (int32_t m = n >> 1; m > 0; m--) {
-                NNCC_F32_FOUR(NNCC_F32_OF8, 3, NNCC_F32_WIDE);
-            }
-            if ((n & 1) != 0) {
-                NNCC_F32_TWO(NNCC_F32_OF8, 3, NNCC_F32_WIDE);
-            }
-            if (t->odd != 0) {
-                NNCC_F32_ONE(NNCC_F32_OF8, 3, NNCC_F32_WIDE);
-            }
-            w += NNCC_F32_W_BIAS;
-            n = -t->row;
-            NNCC_F32_SKIP3(n);
-            nncc_f32_dense_limit(d, &a0, &b0);
-            nncc_f32_dense_limit(d, &a1, &b1);
-            nncc_f32_dense_limit(d, &a2, &b2);
-            if (left > 1) {
-                NNCC_F32_PUT(0, a0, b0);
-                NNCC_F32_PUT(1, a1, b1);
-                NNCC_F32_PUT(2, a2, b2);
-            } else {
-                const int32_t lanes = t->lanes;
-
-                NNCC_F32_PUT_LAST(0, a0, b0, lanes);
-                NNCC_F32_PUT_LAST(1, a1, b1, lanes);
-                NNCC_F32_PUT_LAST(2, a2, b2, lanes);
-            }
-        }
-        NNCC_F32_SKIP3(t->x_next);
-        t->triples--;
-    } while (t->triples > 0);
-}
-
-#endif
-
 /* One run of inputs of one or two channels of 8 pixels, at x and two vectors of offsets, and of four channels of 4. */
-#if NNCC_F32_MVE_ASM
-
 /* clang-format off */
 #define NNCC_F32_LANES8(at, record, n, weights, second, fourth) \
     do { \
@@ -257,54 +184,9 @@ NNCC_F32_IN_ORDER static void nncc_f32_dense_triples(nncc_f32_dense *d, const fl
     } while (0)
 /* clang-format on */
 
-#else
-
-#define NNCC_F32_LANES8(at, record, n, second) \
-    do { \
-        const float *in = at, *each = record; \
-\
-        for (int32_t m = n; m > 0; m--) { \
-            const float s = each[0]; \
-\
-            v0 = vldrwq_gather_shifted_offset_f32(in, o0); \
-            NNCC_F32_FMA(a0, v0, s); \
-            v1 = vldrwq_gather_shifted_offset_f32(in, o1); \
-            NNCC_F32_FMA(a1, v1, s); \
-            second; \
-            in++; \
-            each += NNCC_F32_NARROW; \
-        } \
-    } while (0)
-#define NNCC_F32_SECOND \
-    do { \
-        const float s0 = each[1]; \
-\
-        NNCC_F32_FMA(b0, v0, s0); \
-        NNCC_F32_FMA(b1, v1, s0); \
-    } while (0)
-#define NNCC_F32_LANES1(at, record, n) NNCC_F32_LANES8(at, record, n, (void)0)
-#define NNCC_F32_LANES2(at, record, n) NNCC_F32_LANES8(at, record, n, NNCC_F32_SECOND)
-#define NNCC_F32_LANES4(at, record, n) \
-    do { \
-        const float *in = at, *each = record; \
-\
-        for (int32_t m = n; m > 0; m--) { \
-            v0 = vldrwq_gather_shifted_offset_f32(in, o0); \
-            NNCC_F32_FMA(a0, v0, each[0]); \
-            NNCC_F32_FMA(a1, v0, each[1]); \
-            NNCC_F32_FMA(b0, v0, each[2]); \
-            NNCC_F32_FMA(b1, v0, each[3]); \
-            in++; \
-            each += NNCC_F32_NARROW; \
-        } \
-    } while (0)
-
-#endif
-
 /* 1 to 4 channels, by the steps of floats from a pixel to the next: behind the last pixel it is computed again. */
-NNCC_F32_DENSE static void nncc_f32_dense_lanes(const nncc_f32_dense *t, int32_t channels, const float *w,
-                                                const float *x, int32_t x_step, float *y, int32_t y_step,
-                                                int32_t pixels)
+static void nncc_f32_dense_lanes(const nncc_f32_dense *t, int32_t channels, const float *w, const float *x,
+                                 int32_t x_step, float *y, int32_t y_step, int32_t pixels)
 {
     const int32_t n = 2 * t->steps + t->odd, block = channels > 2 ? 4 : 8;
     const float *const weights = w + NNCC_F32_NARROW;

@@ -58,12 +58,8 @@
         x2 = nncc_f32_bytes(x2, by); \
     } while (0)
 
-/* What w is biased by, floats: GCC would copy it for an offset of 0 and move the copy; Clang writes it back there. */
-#if defined(__clang__)
-#define NNCC_F32_W_BIAS 0
-#else
+/* What w is biased by, floats: GCC would copy it for an offset of 0 and move the copy. */
 #define NNCC_F32_W_BIAS 4
-#endif
 
 /* Two floats of a pixel by one LDRD: GCC and Clang make it of 64 bits that are not split. */
 #if defined(__clang__)

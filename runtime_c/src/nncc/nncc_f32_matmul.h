@@ -144,15 +144,6 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const 
     const float *x0 = a[0], *x1 = a[1], *x2 = a[2];
     float32x4_t a0 = vdupq_n_f32(0.0f), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
 
-    for (; k >= 4; k -= 4) {
-        NNCC_F32_STEP(0);
-        NNCC_F32_STEP(1);
-        NNCC_F32_STEP(2);
-        NNCC_F32_STEP(3);
-        x0 += 4;
-        x1 += 4;
-        x2 += 4;
-    }
     for (; k > 0; k--) {
         NNCC_F32_STEP(0);
         x0++;
@@ -279,16 +270,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const 
     NNCC_F32_SAME8(b, a);
     NNCC_F32_SAME8(c, a);
 
-    for (int32_t m = k >> 2; m > 0; m--) {
-        NNCC_F32_STEP(0);
-        NNCC_F32_STEP(1);
-        NNCC_F32_STEP(2);
-        NNCC_F32_STEP(3);
-        x0 += 4;
-        x1 += 4;
-        x2 += 4;
-    }
-    for (int32_t m = k & 3; m > 0; m--) {
+    for (; k > 0; k--) {
         NNCC_F32_STEP(0);
         x0++;
         x1++;

@@ -5,8 +5,6 @@
  */
 #include "nncc_norm_s8.h"
 
-#include "nncc_simd32.h"
-
 #if NNCC_NORM_MVE
 
 static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int32_t shift, int32_t scale,
@@ -120,29 +118,6 @@ static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms
                    : [k] "r"(k), [c] "r"(c)
                    : "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");
 }
-#elif NNCC_SIMD32
-#define NNCC_NORM_TERM(i, scaled, pair) \
-    y[i] = (int8_t)nncc_narrow8( \
-        scaled(terms[2 + (i)], (int32_t)((uint32_t)x[i] * (uint32_t)scale + (uint32_t)less), pair) >> 16)
-
-/* The same. By itself, so that what is less is added by the multiplication. */
-static NNCC_APART void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale,
-                                       int32_t less, int8_t *y)
-{
-    NNCC_ROLLED
-    do {
-        const uint32_t a = (uint32_t)terms[0], b = (uint32_t)terms[1];
-
-        NNCC_NORM_TERM(0, nncc_scale_low, a);
-        NNCC_NORM_TERM(1, nncc_scale_high, a);
-        NNCC_NORM_TERM(2, nncc_scale_low, b);
-        NNCC_NORM_TERM(3, nncc_scale_high, b);
-        x += 4;
-        terms += 6;
-        y += 4;
-        fours--;
-    } while (fours > 0);
-}
 #endif
 
 static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int32_t shift, int32_t scale,
@@ -150,7 +125,7 @@ static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int3
 {
     int32_t i = 0;
 
-#if NNCC_SIMD32
+#if NNCC_SIMD32 && NNCC_ASM
     if (shift == 16 && n >= 4) {
         nncc_norm_fours(x, n >> 2, terms, scale, (int32_t)(0u - (uint32_t)offset), y);
         i = n & ~3;

@@ -28,26 +28,14 @@ static inline int32_t nncc_line_one(int32_t q, int32_t mult, int32_t low, int32_
     return nncc_wide_floor(2 * q, low, bias) + q * mult;
 }
 
-#if defined(__clang__) && NNCC_SIMD32
-/* Clang chooses each number, which is less with SMMLA. */
-#define NNCC_LINE_OF(p, u) \
-    ((u) >= (p).split ? nncc_line_one(u, (p).pos_mult, (p).pos_low, (p).pos_bias) \
-                      : nncc_line_one(u, (p).neg_mult, (p).neg_low, (p).neg_bias))
-#else
-#define NNCC_LINE_OF(p, u) nncc_line_of(&(p), u)
-
-/* One line or the other, by a branch: so Clang, too, leaves it. */
+/* One line or the other, by a branch. */
 static inline int32_t nncc_line_of(const nncc_lines_s16_params *p, int32_t q)
 {
     if (q >= p->split) {
         return nncc_line_one(q, p->pos_mult, p->pos_low, p->pos_bias);
     }
-#if defined(__clang__)
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-#endif
     return nncc_line_one(q, p->neg_mult, p->neg_low, p->neg_bias);
 }
-#endif
 
 #endif
 
@@ -72,6 +60,6 @@ void nncc_lines_s16(const nncc_lines_s16_params *form, const int16_t *x, int16_t
         NNCC_WIDE_MAP(lo, hi, nncc_line_one(u, p.pos_mult, p.pos_low, p.pos_bias) >> p.shift);
         return;
     }
-    NNCC_WIDE_MAP(lo, hi, NNCC_LINE_OF(p, u) >> p.shift);
+    NNCC_WIDE_MAP(lo, hi, nncc_line_of(&p, u) >> p.shift);
 #endif
 }

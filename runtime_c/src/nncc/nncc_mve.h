@@ -41,6 +41,11 @@
 #define NNCC_GETH_REST(x) vldrhq_z_s16(x, rest)
 #define NNCC_PUTH(y, v) vstrhq_s16(y, v)
 #define NNCC_PUTH_REST(y, v) vstrhq_p_s16(y, v, rest)
+/* Floats. */
+#define NNCC_GETF(x) vldrwq_f32(x)
+#define NNCC_GETF_REST(x) vldrwq_z_f32(x, rest)
+#define NNCC_PUTF(y, v) vstrwq_f32(y, v)
+#define NNCC_PUTF_REST(y, v) vstrwq_p_f32(y, v, rest)
 /* Halfwords and words at indices. */
 #define NNCC_GATHERH(x, i) vldrhq_gather_shifted_offset_s16(x, i)
 #define NNCC_GATHERH_REST(x, i) vldrhq_gather_shifted_offset_z_s16(x, i, rest)
@@ -104,6 +109,12 @@ static inline int32x4_t nncc_limit4(int32x4_t v, int32x4_t lo, int32x4_t hi)
     } while (0)
 #endif
 
+#define NNCC_MVE_COPY(what, from) \
+    do { \
+        NNCC_PUT16##what(to, NNCC_GET16##what(from)); \
+        from += 16; \
+        to += 16; \
+    } while (0)
 #define NNCC_MVE_SET(what, v) \
     do { \
         NNCC_PUT16##what(to, v); \

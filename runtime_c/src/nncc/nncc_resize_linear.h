@@ -56,31 +56,3 @@
             x += p->in_h * in; \
         } \
     } while (0)
-
-/*
- * Vectors of a row of results in intrinsics: step(what, y) reads `at` and `weight`, writes y and moves all three on.
- * Clang makes a loop that ends in LETP. GCC has the last vector end where the row does, so that only rows below a
- * vector want a predicate.
- */
-#if defined(__clang__)
-#define NNCC_RESIZE_VECTORS(n, lanes, ctp, step) NNCC_MVE_LOOP(n, lanes, ctp, step, y)
-#else
-#define NNCC_RESIZE_VECTORS(n, lanes, ctp, step) \
-    do { \
-        if ((n) < (lanes)) { \
-            const mve_pred16_t rest = ctp((uint32_t)(n)); \
-\
-            step(_REST, y); \
-        } else { \
-            const int32_t back = (lanes)-1 - ((n)-1) % (lanes); \
-\
-            for (int32_t k = ((n)-1) / (lanes); k > 0; k--) { \
-                step(, y); \
-            } \
-            at -= back; \
-            weight -= back; \
-            y -= back; \
-            step(, y); \
-        } \
-    } while (0)
-#endif

@@ -75,56 +75,25 @@ static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, con
 #else
 
 /* Half a step, and 1 less where that is below the least sum whose ties go up: without a predicate. */
-#define NNCC_RESIZE_PIXEL(what, a, b, y) \
+#define NNCC_RESIZE_PIXEL(what, y) \
     do { \
         const int16x8_t u = NNCC_GETH##what(a), v = NNCC_GETH##what(b); \
         const int16x8_t s = vmlaq_n_s16(vmlasq_n_s16(u, first, 128), v, (int16_t)wb); \
 \
         NNCC_PUT8##what(y, vshrq_n_s16(vaddq_s16(s, vshrq_n_s16(vqsubq_n_s16(s, up), 15)), 8)); \
+        a += 8; \
+        b += 8; \
+        y += 8; \
     } while (0)
 
-/*
- * Clang makes a loop that ends in LETP. GCC has the last vector end where the pixel does, so that only pixels below a
- * vector want a predicate.
- */
 static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
                                            const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
                                            int32_t n)
 {
     const int16x8_t first = vdupq_n_s16((int16_t)wa);
     const int16_t up = (int16_t)(r->up + 1);
-#if defined(__clang__)
-    for (; n > 0; n -= 8) {
-        const mve_pred16_t rest = vctp16q((uint32_t)n);
 
-        NNCC_RESIZE_PIXEL(_REST, a, b, y);
-        a += 8;
-        b += 8;
-        y += 8;
-    }
-#else
-    const int32_t last = n - 8;
-
-    if (n < 8) {
-        const mve_pred16_t rest = vctp16q((uint32_t)n);
-
-        NNCC_RESIZE_PIXEL(_REST, a, b, y);
-    } else if (n <= 16) {
-        NNCC_RESIZE_PIXEL(, a, b, y);
-        NNCC_RESIZE_PIXEL(, a + last, b + last, y + last);
-    } else {
-        const nncc_resize_exact_value *c = a, *d = b;
-        int8_t *to = y;
-
-        for (int32_t k = (n - 1) >> 3; k > 0; k--) {
-            NNCC_RESIZE_PIXEL(, c, d, to);
-            c += 8;
-            d += 8;
-            to += 8;
-        }
-        NNCC_RESIZE_PIXEL(, a + last, b + last, y + last);
-    }
-#endif
+    NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_RESIZE_PIXEL, y);
 }
 
 #endif

@@ -99,54 +99,23 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 
 #elif NNCC_MVE_C
 
-/*
- * Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. Rows of less than a vector want a
- * predicate; in others the last vector ends where they do.
- */
+/* Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. */
 #define NNCC_LINES(bits, type, ctp, count, get, put) \
     do { \
         const uint##bits##x##count##_t lane = vidupq_n_u##bits(0, 1); \
         const uint##bits##x##count##_t lx = vmulq_n_u##bits(lane, (uint##bits##_t)sx); \
         const uint##bits##x##count##_t ly = vmulq_n_u##bits(lane, (uint##bits##_t)sy); \
-        const int32_t x_step = (count)*sx, y_step = (count)*sy, x_row = p->x_row, y_row = p->y_row; \
-        const int32_t n = p->n, x_last = (n - (count)) * sx, y_last = (n - (count)) * sy; \
         const type *from = (const type *)x; \
         type *to = (type *)y; \
-        int32_t r = p->rows; \
 \
-        if (n < (count)) { \
-            const mve_pred16_t rest = ctp((uint32_t)n); \
+        for (int32_t r = p->rows; r > 0; r--) { \
+            for (int32_t i = 0; i < p->n; i += (count)) { \
+                const mve_pred16_t rest = ctp((uint32_t)(p->n - i)); \
 \
-            for (; r > 0; r--) { \
-                put##_offset_p_u##bits(to, ly, get##_offset_z_u##bits(from, lx, rest), rest); \
-                from += x_row; \
-                to += y_row; \
+                put##_offset_p_u##bits(to + i * sy, ly, get##_offset_z_u##bits(from + i * sx, lx, rest), rest); \
             } \
-        } else if (n <= 2 * (count)) { \
-            for (; r > 0; r--) { \
-                put##_offset_u##bits(to, ly, get##_offset_u##bits(from, lx)); \
-                put##_offset_u##bits(to + y_last, ly, get##_offset_u##bits(from + x_last, lx)); \
-                from += x_row; \
-                to += y_row; \
-            } \
-        } else { \
-            const int32_t whole = (n - 1) / (count); \
-\
-            for (; r > 0; r--) { \
-                const type *u = from; \
-                type *v = to; \
-                int32_t i = whole; \
-\
-                do { \
-                    put##_offset_u##bits(v, ly, get##_offset_u##bits(u, lx)); \
-                    u += x_step; \
-                    v += y_step; \
-                    i--; \
-                } while (i > 0); \
-                put##_offset_u##bits(to + y_last, ly, get##_offset_u##bits(from + x_last, lx)); \
-                from += x_row; \
-                to += y_row; \
-            } \
+            from += p->x_row; \
+            to += p->y_row; \
         } \
     } while (0)
 

@@ -90,48 +90,11 @@ static inline void nncc_runs_bytes(const nncc_short_runs *p, uint8_t *to, const 
 #define NNCC_SHORT_WORDS 0
 #endif
 
-#if NNCC_MVE_C
-/* Runs of up to a vector, of up to two, which may overlap, and longer ones. */
-static inline void nncc_runs_vectors(const nncc_short_runs *p, uint8_t *to, const uint8_t *from)
-{
-    const int32_t from_step = p->from_step, to_step = p->to_step, n = p->n;
-    int32_t i = p->count;
-
-    if (n < 16) {
-        const mve_pred16_t rest = vctp8q((uint32_t)n);
-
-        for (; i > 0; i--) {
-            NNCC_PUT16_REST(to, NNCC_GET16_REST(from));
-            from += from_step;
-            to += to_step;
-        }
-    } else if (n <= 32) {
-        const int32_t last = n - 16;
-
-        for (; i > 0; i--) {
-            NNCC_PUT16(to, NNCC_GET16(from));
-            NNCC_PUT16(to + last, NNCC_GET16(from + last));
-            from += from_step;
-            to += to_step;
-        }
-    } else {
-        for (; i > 0; i--) {
-            nncc_copy(to, from, n);
-            from += from_step;
-            to += to_step;
-        }
-    }
-}
-#endif
-
 static inline void nncc_copy_runs(const nncc_short_runs *p, void *y, const void *x)
 {
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
 
-#if NNCC_MVE_C
-    nncc_runs_vectors(p, to, from);
-#else
 #if NNCC_SHORT_WORDS && NNCC_COPY_WORDS
     if (p->n < NNCC_COPY_LONG) {
         nncc_runs_words(p, to, from);
@@ -151,5 +114,4 @@ static inline void nncc_copy_runs(const nncc_short_runs *p, void *y, const void 
         from += p->from_step;
         to += p->to_step;
     }
-#endif
 }

@@ -82,56 +82,26 @@ static int32_t nncc_choose_lines(const nncc_where_row *r, int32_t elem, const ui
 
 #elif NNCC_MVE_C
 
-/* Lanes with offsets that are multiples of the strides. */
-#define NNCC_WHERE8(x, at) vldrbq_gather_offset_u8(x, at)
-#define NNCC_WHERE8_REST(x, at) vldrbq_gather_offset_z_u8(x, at, rest)
-#define NNCC_WHERE32(x, at) vldrwq_gather_shifted_offset_u32(x, at)
-#define NNCC_WHERE32_REST(x, at) vldrwq_gather_shifted_offset_z_u32(x, at, rest)
-#define NNCC_FLAG32(x, at) vldrbq_gather_offset_u32(x, at)
-#define NNCC_FLAG32_REST(x, at) vldrbq_gather_offset_z_u32(x, at, rest)
-#define NNCC_PUT32(y, v) vstrwq_u32(y, v)
-#define NNCC_PUT32_REST(y, v) vstrwq_p_u32(y, v, rest)
-
-/* u where w is not 0, v elsewhere, by a mask: GCC moves predicates through core registers. */
-#define NNCC_WHERE_MASK(bits, w) \
-    vreinterpretq_u##bits##_s##bits(vnegq_s##bits(vreinterpretq_s##bits##_u##bits(vminq_u##bits(w, ones))))
-#define NNCC_WHERE_MASKED(bits, w, u, v) veorq_u##bits(v, vandq_u##bits(veorq_u##bits(u, v), NNCC_WHERE_MASK(bits, w)))
-
-/* Sixteen bytes, and four words. */
-#define NNCC_CHOOSE8(what, none) \
+/* Lanes with offsets that are multiples of the strides: flag and get load, put stores. */
+#define NNCC_CHOOSE_LINES(bits, lanes, type, ctp, flag, get, put) \
     do { \
-        const uint8x16_t w = NNCC_WHERE8##what(c, at_c), u = NNCC_WHERE8##what(from_a, at_a); \
-        const uint8x16_t v = NNCC_WHERE8##what(from_b, at_b); \
-\
-        NNCC_PUT16##what(to, NNCC_WHERE_MASKED(8, w, u, v)); \
-        c += step_c; \
-        from_a += step_a; \
-        from_b += step_b; \
-        to += 16; \
-    } while (0)
-#define NNCC_CHOOSE32(what, none) \
-    do { \
-        const uint32x4_t w = NNCC_FLAG32##what(c, at_c), u = NNCC_WHERE32##what(from_a, at_a); \
-        const uint32x4_t v = NNCC_WHERE32##what(from_b, at_b); \
-\
-        NNCC_PUT32##what(to, NNCC_WHERE_MASKED(32, w, u, v)); \
-        c += step_c; \
-        from_a += step_a; \
-        from_b += step_b; \
-        to += 4; \
-    } while (0)
-#define NNCC_CHOOSE_LINES(bits, lanes, type, ctp, step) \
-    do { \
-        const uint##bits##x##lanes##_t lane = vidupq_n_u##bits(0, 1), ones = vdupq_n_u##bits(1); \
+        const uint##bits##x##lanes##_t lane = vidupq_n_u##bits(0, 1); \
         const uint##bits##x##lanes##_t at_c = vmulq_n_u##bits(lane, (uint##bits##_t)r->c); \
         const uint##bits##x##lanes##_t at_a = vmulq_n_u##bits(lane, (uint##bits##_t)r->a); \
         const uint##bits##x##lanes##_t at_b = vmulq_n_u##bits(lane, (uint##bits##_t)r->b); \
-        const int32_t step_c = (lanes)*r->c, step_a = (lanes)*r->a, step_b = (lanes)*r->b; \
         const type *from_a = (const type *)a, *from_b = (const type *)b; \
         type *to = (type *)y; \
-        int32_t n = r->n; \
 \
-        NNCC_MVE_LOOP(n, lanes, ctp, step, 0); \
+        for (int32_t n = r->n; n > 0; n -= (lanes)) { \
+            const mve_pred16_t rest = ctp((uint32_t)n); \
+            const mve_pred16_t second = vcmpeqq_u##bits(flag(c, at_c, rest), vdupq_n_u##bits(0)); \
+\
+            put(to, vpselq_u##bits(get(from_b, at_b, rest), get(from_a, at_a, rest), second), rest); \
+            c += (lanes)*r->c; \
+            from_a += (lanes)*r->a; \
+            from_b += (lanes)*r->b; \
+            to += (lanes); \
+        } \
     } while (0)
 
 static int32_t nncc_choose_lines(const nncc_where_row *r, int32_t elem, const uint8_t *c, const void *a, const void *b,
@@ -143,9 +113,10 @@ static int32_t nncc_choose_lines(const nncc_where_row *r, int32_t elem, const ui
         return 0;
     }
     if (elem == 1) {
-        NNCC_CHOOSE_LINES(8, 16, uint8_t, vctp8q, NNCC_CHOOSE8);
+        NNCC_CHOOSE_LINES(8, 16, uint8_t, vctp8q, vldrbq_gather_offset_z_u8, vldrbq_gather_offset_z_u8, vstrbq_p_u8);
     } else if (elem == 4) {
-        NNCC_CHOOSE_LINES(32, 4, uint32_t, vctp32q, NNCC_CHOOSE32);
+        NNCC_CHOOSE_LINES(32, 4, uint32_t, vctp32q, vldrbq_gather_offset_z_u32, vldrwq_gather_shifted_offset_z_u32,
+                          vstrwq_p_u32);
     } else {
         return 0;
     }
