@@ -252,21 +252,21 @@ func canAct(d *ir.OpDef) bool {
 func (c *calibrator) fixedActivations(f *FixedPoint) {
 	signed := f.signed(false)
 	var list []*ir.Node
-	c.obs = &observer{stats: map[*ir.Value]*stats{}}
+	var values []*ir.Value
 	for _, n := range c.g.Nodes {
 		if positive, ok := activates(n); ok && (signed || positive) {
-			list = append(list, n)
-			c.obs.stats[n.Out[0]] = &stats{}
+			list, values = append(list, n), append(values, n.Out[0])
 		}
 	}
+	var seen *survey
 	if f.Delta == 0 && len(list) > 0 {
-		s := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
-		for v := range c.obs.stats {
-			c.obs.stats[v] = s.of(v, func(int) bool { return true })
-		}
+		seen = newSurvey(c.g, values, nil, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
 	}
 	for _, n := range list {
-		s := c.obs.stats[n.Out[0]]
+		s := &stats{}
+		if seen != nil {
+			s = seen.of(n.Out[0], func(int) bool { return true })
+		}
 		c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi)))
 	}
 }

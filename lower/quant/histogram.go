@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -114,14 +113,6 @@ func share(a, b int) float64 {
 		return 0
 	}
 	return math.Round(1e5*float64(a)/float64(b)) / 1e5
-}
-
-// seenOf is what calibration knows about a value; nil: nothing.
-func (c *calibrator) seenOf(v *ir.Value) *stats {
-	if c.obs == nil {
-		return nil
-	}
-	return c.obs.stats[v]
 }
 
 // drawn is the histogram of what calibration saw of a value; lo and hi are the reals

@@ -96,8 +96,10 @@ type calibrator struct {
 	ends  map[*ir.Value]bool
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
-	obs    *observer
-	limits map[*ir.Value]interval // of values that have one
+	// stats, rows and limits are by number: of the values, of nodes that normalise rows, and of values that have one.
+	stats  map[int]*stats
+	rows   map[int]*rowStats
+	limits map[int]interval
 	params map[*ir.Value]affine
 	// methods found the ranges that no operator prescribes.
 	methods map[*ir.Value]option.Method
@@ -252,27 +254,27 @@ func (c *calibrator) dropIdle() {
 
 // observe has statistics of the values from a run of the float graph on the samples.
 func (c *calibrator) observe() {
-	c.obs = &observer{stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
-	for _, v := range c.values {
-		c.obs.stats[v] = &stats{}
-	}
-	if c.takeSeen() {
+	k, in := c.opt.seen, func(int) bool { return true }
+	if k != nil && k.stats != nil { // by an earlier candidate
+		c.stats, c.rows, c.limits = k.stats, k.rows, k.limits
 		return
 	}
+	c.stats, c.rows = make(map[int]*stats, len(c.values)), c.watchRows()
 	s := c.survey()
-	in := func(int) bool { return true }
-	if c.opt.seen != nil {
-		in = c.opt.seen.in
+	if k != nil {
+		in = k.in
 	}
-	for v := range c.obs.stats {
-		c.obs.stats[v] = s.of(v, in)
+	for _, v := range c.values {
+		c.stats[v.ID] = s.of(v, in)
 	}
-	for n, r := range c.obs.rows {
-		r.rows = s.rowsOf(n, in)
+	for _, r := range c.rows {
+		r.rows = s.rowsOf(r.of, in)
 	}
 	c.narrow()
 	c.sharpen()
-	c.keepSeen()
+	if k != nil {
+		k.stats, k.rows, k.limits = c.stats, c.rows, c.limits
+	}
 }
 
 // survey is that of all samples, or of those of the options.
@@ -285,7 +287,7 @@ func (c *calibrator) survey() *survey {
 			if s.all.average {
 				o.means, o.meansOf = c.watchMeans(), s.all.refined
 			}
-			s.all.survey = newSurvey(c.g, c.obs, o)
+			s.all.survey = newSurvey(c.g, c.values, c.rows, o)
 			s.all.means = byKey(s.all.samples, s.all.survey.means)
 			s.all.peaks = byKey(s.all.samples, s.all.survey.peaks)
 			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
@@ -299,7 +301,7 @@ func (c *calibrator) survey() *survey {
 		if c.opt.BiasCorrection {
 			o.means, o.meansOf = c.watchMeans(), keysOf(lockstepInputs(c.opt.Samples))
 		}
-		s, err := fail.Try(func() *survey { return newSurvey(c.g, c.obs, o) })
+		s, err := fail.Try(func() *survey { return newSurvey(c.g, c.values, c.rows, o) })
 		if err == nil {
 			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
 			return s
@@ -312,7 +314,8 @@ func (c *calibrator) survey() *survey {
 // elements lie far out.
 func (c *calibrator) sharpen() {
 	within := map[*ir.Value]*stats{}
-	for v, s := range c.obs.stats {
+	for _, v := range c.values {
+		s := c.stats[v.ID]
 		if len(s.hist.n) > 0 && s.hi > s.lo && math.Ldexp(s.hi-s.lo, -s.hist.exp) < float64(len(s.hist.n))/2 {
 			within[v] = s
 		}
@@ -320,11 +323,11 @@ func (c *calibrator) sharpen() {
 	if len(within) == 0 {
 		return
 	}
-	s := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
+	s := newSurvey(c.g, c.values, c.rows, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
 		memory: c.opt.memory})
-	for v := range within {
+	for v, y := range within {
 		x := s.of(v, func(int) bool { return true })
-		c.obs.stats[v].hist, c.obs.stats[v].zeros = x.hist, x.zeros
+		y.hist, y.zeros = x.hist, x.zeros
 	}
 }
 
@@ -438,11 +441,11 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine 
 	own := k.originals(c.rules)
 	var cut ends // masked elements lie beyond them, and must not come closer
 	for _, v := range k.members {
-		s := c.obs.stats[v]
+		s := c.stats[v.ID]
 		cut.lo, cut.hi = cut.lo || s.cutLo && s.lo <= lo, cut.hi || s.cutHi && s.hi >= hi
 	}
 	for _, v := range own {
-		s := c.obs.stats[v]
+		s := c.stats[v.ID]
 		if px, pw := s.points(); x == nil {
 			x, w = px, pw
 		} else {

@@ -76,7 +76,7 @@ func (c *calibrator) readable(v *ir.Value, out bool) interval {
 // the scale. Values are visited from the outputs back, since a limit behind an
 // operator is one in front of it, too.
 func (c *calibrator) narrow() {
-	c.limits = map[*ir.Value]interval{}
+	c.limits = map[int]interval{}
 	out := map[*ir.Value]bool{}
 	for _, v := range c.g.Out {
 		out[v] = true
@@ -86,8 +86,8 @@ func (c *calibrator) narrow() {
 		if !(l.lo <= l.hi) || l.none() {
 			return
 		}
-		c.limits[v] = l
-		s := c.obs.stats[v]
+		c.limits[v.ID] = l
+		s := c.stats[v.ID]
 		if s == nil {
 			return
 		}
@@ -114,7 +114,7 @@ func (c *calibrator) narrow() {
 // seen is what node n can tell apart of its input i, by what its own readers
 // can of its output.
 func (c *calibrator) seen(n *ir.Node, r rule, i int) interval {
-	if rows := c.obs.rows[n]; rows != nil {
+	if rows := c.rows[n.ID]; rows != nil {
 		return rows.limit()
 	}
 	if len(n.Out) != 1 && !r.selects {
@@ -122,7 +122,7 @@ func (c *calibrator) seen(n *ir.Node, r rule, i int) interval {
 	}
 	l := nothing
 	for _, v := range n.Out {
-		if m, ok := c.limits[v]; ok {
+		if m, ok := c.limits[v.ID]; ok {
 			l = l.union(m)
 		} else if len(v.Uses()) > 0 || c.g.IsOutput(v) {
 			l = unlimited
@@ -170,7 +170,7 @@ func (c *calibrator) extent(v *ir.Value) interval {
 		}
 		return l
 	}
-	s := c.obs.stats[v]
+	s := c.stats[v.ID]
 	if s == nil {
 		return unlimited
 	}
@@ -186,7 +186,7 @@ func (c *calibrator) extent(v *ir.Value) interval {
 
 // step is about the distance of two codes of a value.
 func (c *calibrator) step(v *ir.Value, t tensor.DType) float64 {
-	s := c.obs.stats[v]
+	s := c.stats[v.ID]
 	if s == nil {
 		return 0
 	}
@@ -201,7 +201,7 @@ func (c *calibrator) step(v *ir.Value, t tensor.DType) float64 {
 // factor that takes the smallest code of x beyond the limit might as well be
 // infinite. That is a mask (1 - m) * -1e9.
 func (c *calibrator) factor(x *ir.Value, l interval) interval {
-	s, step := c.obs.stats[x], c.step(x, c.dataType(x))
+	s, step := c.stats[x.ID], c.step(x, c.dataType(x))
 	switch {
 	case s == nil || !(step > 0):
 		return unlimited
@@ -237,7 +237,7 @@ func (c *calibrator) product(x *ir.Value, k *tensor.Dense, l interval, inverse b
 // level off: below (above) the limit they differ by less than a quarter of a step
 // of the output.
 func (c *calibrator) levels(n *ir.Node, r rule, l interval) interval {
-	x, y := c.obs.stats[n.In[0]], c.obs.stats[n.Out[0]]
+	x, y := c.stats[n.In[0].ID], c.stats[n.Out[0].ID]
 	if x == nil || y == nil {
 		return unlimited
 	}
@@ -292,6 +292,7 @@ const levelPoints = 16
 // rowStats are the rows along which a node normalises (Softmax): of each its
 // largest element, and its smallest that has a part in the results.
 type rowStats struct {
+	of    *ir.Node
 	axis  int
 	depth float64
 	rows  []row
@@ -303,8 +304,8 @@ type row struct{ low, top float32 }
 const maxRows = 1 << 14
 
 // watchRows makes the rows of the nodes that normalise.
-func (c *calibrator) watchRows() map[*ir.Node]*rowStats {
-	m := map[*ir.Node]*rowStats{}
+func (c *calibrator) watchRows() map[int]*rowStats {
+	m := map[int]*rowStats{}
 	for _, n := range c.g.Nodes {
 		r, ok := c.rules[n]
 		if !ok || n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
@@ -323,7 +324,7 @@ func (c *calibrator) watchRows() map[*ir.Node]*rowStats {
 		if r.fixed != nil && r.fixed.Zero[0] > 0 { // logarithms: down to the end of the range
 			depth = max(depth, float64(r.fixed.Scale[0])*255+1)
 		}
-		m[n] = &rowStats{axis: axis, depth: depth}
+		m[n.ID] = &rowStats{of: n, axis: axis, depth: depth}
 	}
 	return m
 }
@@ -395,7 +396,7 @@ func (s *rowStats) limit() interval {
 func (c *calibrator) clipped(n *ir.Node, i int) *tensor.Dense {
 	d := n.In[i].Const
 	r, ok := c.rules[n]
-	if !ok || c.obs == nil {
+	if !ok || c.stats == nil {
 		return d
 	}
 	l := c.seen(n, r, i)

@@ -119,10 +119,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 			f.seen.ranges[m] = c.rangesOf(list, m)
 		}
 	}
-	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}, limits: map[int]interval{}}
-	for v, l := range c.limits {
-		p.limits[v.ID] = l
-	}
+	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}}
 	groupOf := p.differing(list, f)
 	if len(p.ranges) == 0 {
 		return nil
@@ -163,7 +160,6 @@ type probing struct {
 	order  []readerKey
 	at     map[int][]readerKey // by value
 	layers map[readerKey]*layerProbe
-	limits map[int]interval // by value
 }
 
 // readerKey is a value and a layer that reads it; -1: anything else.
@@ -306,7 +302,7 @@ func (p *probing) observer(sums map[readerKey]*readerError, samples int) interp.
 
 // ownErrors are the errors of a value's elements, some of them, as its readers tell them apart.
 func (p *probing) ownErrors(v *ir.Value, x []float32, most int) *readerError {
-	l, limited := p.limits[v.ID]
+	l, limited := p.c.limits[v.ID]
 	if !limited {
 		l = unlimited
 	}

@@ -37,12 +37,6 @@ type stats struct {
 	zeros int64
 }
 
-// observer has what was seen of the values of a graph.
-type observer struct {
-	stats map[*ir.Value]*stats
-	rows  map[*ir.Node]*rowStats // of nodes that normalise rows
-}
-
 // largeElems is the size of a value from which on samples take turns: operators use
 // all cores for it, and the values of one sample are enough in memory.
 const largeElems = 1 << 18

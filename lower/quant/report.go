@@ -200,7 +200,7 @@ func (c *calibrator) described() *Report {
 		if x.Def != nil {
 			l.Layer, l.Op = x.Def.Label(), x.Def.Op.Name
 		}
-		if s := c.seenOf(x); s != nil {
+		if s := c.stats[x.ID]; s != nil {
 			l.Histogram = s.drawn(l.Range[0], l.Range[1])
 		}
 		r.Layers = append(r.Layers, l)
@@ -221,7 +221,7 @@ func (c *calibrator) pairs() []floatPair {
 			continue
 		}
 		p := floatPair{n.Out[0], x, x.Name, unlimited, channelReaders(n.Out[0])}
-		if l, ok := c.limits[x]; ok {
+		if l, ok := c.limits[x.ID]; ok {
 			p.limit = l
 		}
 		pairs = append(pairs, p)

@@ -160,7 +160,7 @@ func (c *calibrator) tail(n *ir.Node) []*ir.Node {
 func (c *calibrator) spread(n *ir.Node, r rule) float64 {
 	least, most := math.Inf(1), 0.0
 	for _, i := range r.in {
-		s := c.obs.stats[n.In[i]]
+		s := c.stats[n.In[i].ID]
 		if s == nil {
 			continue
 		}
@@ -271,7 +271,7 @@ func (c *calibrator) near(v, wide *ir.Value, ratio float64) bool {
 	if c.opt.Bound { // as most trainings have it, by how many elements one is of
 		return wide.Type.Elems() <= 64*v.Type.Elems()
 	}
-	a, b := c.obs.stats[v], c.obs.stats[wide]
+	a, b := c.stats[v.ID], c.stats[wide.ID]
 	return b.hi-b.lo <= ratio*(a.hi-a.lo)
 }
 
@@ -315,7 +315,7 @@ func (k *group) originals(rules map[*ir.Node]rule) []*ir.Value {
 // bounds is the range of the elements of values, with what a Pad writes.
 func (c *calibrator) bounds(vs []*ir.Value) (lo, hi float64) {
 	for _, v := range vs {
-		s := c.obs.stats[v]
+		s := c.stats[v.ID]
 		lo, hi = min(lo, s.lo), max(hi, s.hi)
 		if v.Def != nil && v.Def.Op == op.Pad {
 			f := padFill(v.Def)

@@ -73,8 +73,8 @@ func (o *surveyOptions) needs() map[*ir.Node]bool {
 	return needed
 }
 
-// newSurvey runs g. Watched are values that have stats, and rows of nodes.
-func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) *survey {
+// newSurvey runs g, and watches values and rows of nodes.
+func newSurvey(g *ir.Graph, list []*ir.Value, rows map[int]*rowStats, opt surveyOptions) *survey {
 	n := len(opt.samples)
 	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}, means: make([]sampleMeans, n),
 		looks: make([][]*tensor.Dense, n), peaks: make([][]float64, n)}
@@ -85,11 +85,8 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) *survey {
 	for _, p := range s.part {
 		parts = max(parts, p+1)
 	}
-	most := exactElems
-	if len(o.stats) > 0 {
-		most = min(most, observedElems/len(o.stats))
-	}
-	for v := range o.stats {
+	most := min(exactElems, observedElems/max(len(list), 1))
+	for _, v := range list {
 		if opt.within != nil && opt.within[v] == nil {
 			continue
 		}
@@ -103,9 +100,9 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) *survey {
 		s.values[v.ID] = x
 	}
 	readers := map[*ir.Value][]*ir.Node{}
-	for n := range o.rows {
-		readers[n.In[0]] = append(readers[n.In[0]], n)
-		s.rows[n.ID] = make([][]row, len(opt.samples))
+	for id, r := range rows {
+		readers[r.of.In[0]] = append(readers[r.of.In[0]], r.of)
+		s.rows[id] = make([][]row, len(opt.samples))
 	}
 	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
 	rowsEach := max(maxRows/max(n, 1), 16)
@@ -134,11 +131,11 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) *survey {
 				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
 			}
 			x := s.values[v.ID]
-			if x == nil || o.stats[v] == nil {
+			if x == nil {
 				return
 			}
 			for _, n := range readers[v] {
-				s.rows[n.ID][i] = o.rows[n].collect(d, rowsEach)
+				s.rows[n.ID][i] = rows[n.ID].collect(d, rowsEach)
 			}
 			data := tensor.As[float32](d)
 			one := rangeOf(data)

@@ -408,12 +408,6 @@ func keysOf(samples []Sample) map[**tensor.Dense]bool {
 // probes see of them. see, which may be nil, gives an observer of the values of a sample.
 func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) {
 	names, _ := probes(float)
-	watched := map[int]bool{}
-	if c.obs != nil {
-		for v := range c.obs.stats {
-			watched[v.ID] = true
-		}
-	}
 	e, looks := newEvaluator(float, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
 	forSamples(len(held), float.Nodes, func(_, i int) {
 		looks[i] = s.all.looks[held[i].key()]
@@ -426,7 +420,7 @@ func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i in
 		}
 		found := newLook(names)
 		out := e.run(held[i], func(v *ir.Value, d *tensor.Dense) {
-			if found.see(v.Name, d); watched[v.ID] {
+			if found.see(v.Name, d); c.stats[v.ID] != nil {
 				wantNumbers(v, rangeOf(tensor.As[float32](d)))
 			}
 			also(v, d)
@@ -434,51 +428,4 @@ func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i in
 		looks[i] = append(out, found.values...)
 	})
 	s.held = looks
-}
-
-// keepSeen remembers statistics, ranges and limits for other candidates.
-func (c *calibrator) keepSeen() {
-	s := c.opt.seen
-	if s == nil {
-		return
-	}
-	s.stats, s.rows, s.limits = map[int]*stats{}, map[int]*rowStats{}, map[int]interval{}
-	for v, x := range c.obs.stats {
-		y := *x
-		s.stats[v.ID] = &y
-	}
-	for n, r := range c.obs.rows {
-		s.rows[n.ID] = r
-	}
-	for v, l := range c.limits {
-		s.limits[v.ID] = l
-	}
-}
-
-// takeSeen takes what an earlier candidate saw; false where there was none.
-func (c *calibrator) takeSeen() bool {
-	s := c.opt.seen
-	if s == nil || s.stats == nil {
-		return false
-	}
-	for v := range c.obs.stats {
-		x := *s.stats[v.ID]
-		c.obs.stats[v] = &x
-	}
-	for n := range c.obs.rows {
-		c.obs.rows[n] = s.rows[n.ID]
-	}
-	c.limits = map[*ir.Value]interval{}
-	limits := func(list []*ir.Value) {
-		for _, v := range list {
-			if l, ok := s.limits[v.ID]; ok {
-				c.limits[v] = l
-			}
-		}
-	}
-	limits(c.g.In)
-	for _, n := range c.g.Nodes {
-		limits(n.Out)
-	}
-	return true
 }
