@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -29,12 +28,8 @@ func AlignPass(o align.Options, res *align.Result) pass.Pass {
 		Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible " +
 			"(--align always)",
 		Run: func(c *pass.Ctx, g *ir.Graph) error {
-			r, err := align.Run(g, o)
-			if err != nil {
-				return err
-			}
-			*res = *r
-			for _, w := range r.Rows {
+			*res = *align.Run(g, o)
+			for _, w := range res.Rows {
 				if w.Status == align.Patched {
 					c.Did(find(g, w.Node), "%s of %s padded from %d to %d", w.Constraint, w.Op, w.Current, w.Target)
 				}
@@ -91,7 +86,7 @@ func (s *State) alignChannels() {
 	if !o.Precision.Float() {
 		opt.Price = pricer(s.table, o)
 	}
-	s.Aligned = fail.Must(align.Run(s.Graph, opt))
+	s.Aligned = align.Run(s.Graph, opt)
 }
 
 // pricer prices the layers of a graph on integers with shapes that they may

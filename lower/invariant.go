@@ -3,10 +3,10 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/state"
@@ -17,7 +17,7 @@ import (
 type Invariant struct {
 	Name  string // as `nncc passes` shows it
 	Doc   string
-	Check func(s *State) error
+	Check func(s *State) // fails by ir/fail
 }
 
 var (
@@ -43,78 +43,53 @@ var (
 		"every node is a step of the program, and values that live at once lie apart", checkPlanned}
 )
 
-func checkModelKept(s *State) error {
-	if s.Model == nil {
-		return fmt.Errorf("there is no copy of the model")
-	}
-	return nil
-}
+func checkModelKept(s *State) { fail.If(s.Model == nil, "there is no copy of the model") }
 
-func checkOneFloat(s *State) error {
+func checkOneFloat(s *State) {
 	for _, v := range slices.Concat(s.Graph.In, s.Graph.Out) {
-		if isOtherFloat(v.Type.DType) && s.facts.Precision != option.Model {
-			return fmt.Errorf("%s is %s", v, v.Type)
-		}
+		fail.If(isOtherFloat(v.Type.DType) && s.facts.Precision != option.Model, "%s is %s", v, v.Type)
 	}
-	return nil
 }
 
-func checkModelOutputs(s *State) error {
-	if len(s.Graph.Out) != len(s.outputs) {
-		return fmt.Errorf("there are %d outputs, the model has %d", len(s.Graph.Out), len(s.outputs))
-	}
+func checkModelOutputs(s *State) {
+	outs, was := len(s.Graph.Out), len(s.outputs)
+	fail.If(outs != was, "there are %d outputs, the model has %d", outs, was)
 	for i, v := range s.Graph.Out {
-		if now, was := (output{s.Graph.OutNames[i], v.Type.Elems()}), s.outputs[i]; now != was {
-			return fmt.Errorf("output %s has %d elements, the model's is %s with %d", now.name, now.elems, was.name,
-				was.elems)
-		}
+		now, was := output{s.Graph.OutNames[i], v.Type.Elems()}, s.outputs[i]
+		fail.If(now != was, "output %s has %d elements, the model's is %s with %d", now.name, now.elems, was.name,
+			was.elems)
 	}
-	return nil
 }
 
-func checkStateTypes(s *State) error {
-	at, err := state.Indices(s.Graph, s.StateBindings)
-	if err != nil {
-		return err
-	}
-	for _, t := range at {
+func checkStateTypes(s *State) {
+	for _, t := range fail.Must(state.Indices(s.Graph, s.StateBindings)) {
 		out, in := s.Graph.Out[t.Out].Type, s.Graph.In[t.In].Type
-		if out.DType != in.DType || !out.Quant.Equal(in.Quant) {
-			return fmt.Errorf("output %s is %s, the input %s is %s", s.Graph.OutNames[t.Out], out, s.Graph.In[t.In], in)
-		}
+		fail.If(out.DType != in.DType || !out.Quant.Equal(in.Quant), "output %s is %s, the input %s is %s",
+			s.Graph.OutNames[t.Out], out, s.Graph.In[t.In], in)
 	}
-	return nil
 }
 
-func checkOwnOutputs(s *State) error {
+func checkOwnOutputs(s *State) {
 	seen := map[*ir.Value]bool{}
 	for i, v := range s.Graph.Out {
 		root := v.Storage()
-		if root.Def == nil || seen[root] {
-			return fmt.Errorf("output %s has no value of its own", s.Graph.OutNames[i])
-		}
+		fail.If(root.Def == nil || seen[root], "output %s has no value of its own", s.Graph.OutNames[i])
 		seen[root] = true
 	}
-	return nil
 }
 
-func checkReference(s *State) error {
-	if s.Reference == nil || s.Whole == nil {
-		return fmt.Errorf("there is no copy of the program by definition")
-	}
-	return nil
+func checkReference(s *State) {
+	fail.If(s.Reference == nil || s.Whole == nil, "there is no copy of the program by definition")
 }
 
-func checkPlaced(s *State) error {
+func checkPlaced(s *State) {
 	for _, n := range s.Graph.Nodes {
-		if c, ok := s.Choices[n]; !ok || !Placed(c) {
-			return fmt.Errorf("%s has no kernel", n)
-		}
+		c, ok := s.Choices[n]
+		fail.If(!ok || !Placed(c), "%s has no kernel", n)
 	}
-	return nil
 }
 
-func checkOrders(s *State) error {
+func checkOrders(s *State) {
 	for _, n := range s.Graph.Nodes {
 		l := s.Choices[n].Layout
 		if l.Kind != kernel.Fixed {
@@ -122,26 +97,20 @@ func checkOrders(s *State) error {
 		}
 		for i, v := range n.In {
 			if v != nil && v.Const == nil && i < len(l.In) && !v.Type.SameMemory(l.In[i]) {
-				return fmt.Errorf("input %d of %s is in the order %v, its kernel demands %v", i, n, v.Type.Order,
-					l.In[i])
+				fail.Errorf("input %d of %s is in the order %v, its kernel demands %v", i, n, v.Type.Order, l.In[i])
 			}
 		}
 	}
-	return nil
 }
 
-func checkCalls(s *State) error {
+func checkCalls(s *State) {
 	for _, n := range s.Graph.Nodes {
-		if s.Low[n] == nil {
-			return fmt.Errorf("%s is not lowered", n)
-		}
+		fail.If(s.Low[n] == nil, "%s is not lowered", n)
 	}
-	return nil
 }
 
-func checkPlanned(s *State) error {
-	if got := len(s.Program.Steps) + len(s.Program.Views); got != len(s.Graph.Nodes) {
-		return fmt.Errorf("%d of %d nodes are in the program", got, len(s.Graph.Nodes))
-	}
-	return nil // schedule.Build verifies every program that it plans
+// checkPlanned leaves the places to schedule.Build, which verifies every program that it plans.
+func checkPlanned(s *State) {
+	got, nodes := len(s.Program.Steps)+len(s.Program.Views), len(s.Graph.Nodes)
+	fail.If(got != nodes, "%d of %d nodes are in the program", got, nodes)
 }

@@ -66,9 +66,7 @@ func joinRefused(g *ir.Graph, a accel.Accelerator) {
 			fail.Check(g.Replace(one, row, results))
 		}
 	}
-	if !g.Sort() {
-		fail.Check(bug.Errorf("joined functions close a cycle"))
-	}
+	bug.If(!g.Sort(), "joined functions close a cycle")
 }
 
 // refusedFunction reports an element-wise function of one value, v where one is given, that the accelerator refuses.
@@ -115,9 +113,7 @@ func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int6
 		}
 		segments = append(segments, n)
 	}
-	if !g.Sort() {
-		return nil, bug.Errorf("a segment closes a cycle")
-	}
+	bug.If(!g.Sort(), "a segment closes a cycle")
 	return segments, nil
 }
 

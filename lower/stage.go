@@ -254,7 +254,7 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 	if !s.draft {
 		before = s.Graph.Clone()
 		for _, i := range t.Requires {
-			if err := i.Check(s); err != nil {
+			if err := fail.Caught(func() { i.Check(s) }); err != nil {
 				return 0, fault("needs %s: %v", i.Name, err)
 			}
 		}
@@ -275,7 +275,7 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 		return 0, fault("left an invalid graph: %v", errs[0])
 	}
 	for _, i := range t.Establishes {
-		if err := i.Check(s); err != nil {
+		if err := fail.Caught(func() { i.Check(s) }); err != nil {
 			return 0, fault("did not establish %s: %v", i.Name, err)
 		}
 	}

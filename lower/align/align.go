@@ -39,10 +39,10 @@ type Result struct {
 
 // Run finds the axes of g that are no multiples of four, decides which to pad
 // and pads them. Results of the graph do not change.
-func Run(g *ir.Graph, o Options) (*Result, error) {
+func Run(g *ir.Graph, o Options) *Result {
 	r := &Result{Rows: []Row{}, Inputs: map[string]int{}}
 	if o.Mode == option.AlignNever {
-		return r, nil
+		return r
 	}
 	a := analyse(g, &o)
 	needs := a.needs()
@@ -67,7 +67,8 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			r.Inputs[v.Name] = x[channelAxis(v)].size()
 		}
 	}
-	return r, a.apply()
+	a.apply()
+	return r
 }
 
 // choose asks for the sizes of other rows, and for no change elsewhere.

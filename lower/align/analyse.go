@@ -120,18 +120,13 @@ func (a *analysis) rule(n *ir.Node) {
 }
 
 func (a *analysis) lockAll(n *ir.Node, code, format string, args ...any) {
-	l := lockAt(n, code, format, args...)
-	for _, x := range a.axes(n) {
-		x.lock(l)
-	}
+	locked(lockAt(n, code, format, args...), a.axes(n)...)
 }
 
 // lockParams fixes every axis of the operands behind the first.
 func (a *analysis) lockParams(n *ir.Node, l Lock) {
 	for i := 1; i < len(n.In); i++ {
-		for _, x := range a.in(n, i) {
-			x.lock(l)
-		}
+		locked(l, a.in(n, i)...)
 	}
 }
 

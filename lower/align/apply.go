@@ -14,7 +14,7 @@ import (
 
 // apply pads the graph as planned: constants get new elements, attributes and
 // constants that name sizes are rewritten, types follow.
-func (a *analysis) apply() error {
+func (a *analysis) apply() {
 	for _, v := range a.g.In {
 		if s := paddedShape(a.values[v]); !slices.Equal(s, v.Type.Shape) {
 			v.Type = v.Type.WithShape(s)
@@ -26,17 +26,14 @@ func (a *analysis) apply() error {
 		if !a.grows(n) {
 			continue
 		}
-		if err := a.g.Reinfer(n); err != nil {
-			return bug.Errorf("padding %s: %w", n, err)
-		}
+		err := a.g.Reinfer(n)
+		bug.If(err != nil, "padding %s: %v", n, err)
 		for i, v := range n.Out {
 			want := paddedShape(a.out(n, i))
-			if !slices.Equal(v.Type.Shape, want) {
-				return bug.Errorf("padding %s: output %d has shape %v, planned was %v", n, i, v.Type.Shape, want)
-			}
+			bug.If(!slices.Equal(v.Type.Shape, want), "padding %s: output %d has shape %v, planned was %v", n, i,
+				v.Type.Shape, want)
 		}
 	}
-	return nil
 }
 
 func paddedShape(x []axis) []int {

@@ -125,6 +125,13 @@ func (a axis) lock(l Lock) {
 	}
 }
 
+// locked fixes axes.
+func locked(l Lock, axes ...axis) {
+	for _, x := range axes {
+		x.lock(l)
+	}
+}
+
 // lock keeps the lock that says most, the first of these: a dim that thousands
 // of nodes share has as many locks.
 func (d *dim) lock(l *Lock) {
@@ -182,8 +189,7 @@ func (w *walk) lock(l Lock) { w.ahead.lock(l) }
 // border. What does not fit together is locked with l.
 func (s *space) unify(a, b axis, l Lock) {
 	if a.size() != b.size() {
-		a.lock(l)
-		b.lock(l)
+		locked(l, a, b)
 		return
 	}
 	if s.link(a, b) || s.link(b, a) {

@@ -60,14 +60,24 @@ func batchNorm(a *analysis, n *ir.Node) {
 
 // instanceNorm normalises every channel by itself over the spatial axes.
 func instanceNorm(a *analysis, n *ir.Node) {
-	x, y := a.in(n, 0), a.out(n, 0)
-	a.sameAxes(n, x, y)
-	for _, s := range x[2:] {
-		s.lock(lockAt(n, "normalised", "InstanceNormalization takes the mean over this dimension"))
-	}
+	a.normalises(n, takesMean, a.in(n, 0)[2:]...)
 	for i := 1; i < len(n.In); i++ {
-		a.same(n, a.in(n, i)[0], y[1])
+		a.same(n, a.in(n, i)[0], a.out(n, 0)[1])
 	}
+}
+
+// What operators do to the dimensions that they normalise along.
+const (
+	takesMean  = "%s takes the mean over this dimension"
+	normalOver = "%s normalises over this dimension: more elements would change its results"
+)
+
+// normalises fixes axes of what n normalises, whose result has the same axes.
+func (a *analysis) normalises(n *ir.Node, does string, axes ...axis) Lock {
+	a.sameAxes(n, a.in(n, 0), a.out(n, 0))
+	l := lockAt(n, "normalised", does, n.Op.Name)
+	locked(l, axes...)
+	return l
 }
 
 // quantize: one scale and zero point for the tensor, or one an index of an axis.
@@ -103,12 +113,11 @@ func clip(a *analysis, n *ir.Node) {
 
 // normalised: what stands along the axis bears on every element of it.
 func normalised(a *analysis, n *ir.Node) {
-	x, y := a.in(n, 0), a.out(n, 0)
-	a.sameAxes(n, x, y)
-	k := 0
+	x, k := a.in(n, 0), 0
 	if n.Op.Name == "CumSum" || n.Op.Name == "CumProd" { // the axis is an input
 		c := n.ConstIn(1)
 		if c == nil || c.Len() != 1 {
+			a.sameAxes(n, x, a.out(n, 0))
 			a.lockAll(n, "normalised", "the axis of %s is not constant", n.Op.Name)
 			return
 		}
@@ -118,27 +127,19 @@ func normalised(a *analysis, n *ir.Node) {
 	} else {
 		k = axisOf(n)
 	}
-	x[k].lock(lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results",
-		n.Op.Name))
+	a.normalises(n, normalOver, x[k])
 }
 
 // normalisedFrom: all dimensions from the axis on are normalised.
 func normalisedFrom(a *analysis, n *ir.Node) {
-	x, y := a.in(n, 0), a.out(n, 0)
-	a.sameAxes(n, x, y)
-	l := lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results", n.Op.Name)
-	for _, s := range x[axisOf(n):] {
-		s.lock(l)
-	}
-	a.lockParams(n, l)
+	a.lockParams(n, a.normalises(n, normalOver, a.in(n, 0)[axisOf(n):]...))
 	for i := 1; i < len(n.Out); i++ { // mean and deviation
-		a.stretch(n, a.out(n, i), y)
+		a.stretch(n, a.out(n, i), a.out(n, 0))
 	}
 }
 
 func meanVariance(a *analysis, n *ir.Node) {
-	x := a.in(n, 0)
-	a.sameAxes(n, x, a.out(n, 0))
+	x, over := a.in(n, 0), []axis(nil)
 	axes := ir.AttrsOf[op.AxesAttr](n).Axes
 	if axes == nil {
 		axes = []int{0, 2, 3}
@@ -148,17 +149,13 @@ func meanVariance(a *analysis, n *ir.Node) {
 			k += len(x)
 		}
 		if k >= 0 && k < len(x) {
-			x[k].lock(lockAt(n, "normalised", "MeanVarianceNormalization takes the mean over this dimension"))
+			over = append(over, x[k])
 		}
 	}
+	a.normalises(n, takesMean, over...)
 }
 
 func crossChannel(a *analysis, n *ir.Node) {
-	x := a.in(n, 0)
-	a.sameAxes(n, x, a.out(n, 0))
-	l := lockAt(n, "normalised", "%s normalises across channels: more of them would change its results", n.Op.Name)
-	for _, s := range x[1:] {
-		s.lock(l)
-	}
-	a.lockParams(n, l)
+	a.lockParams(n, a.normalises(n, "%s normalises across channels: more of them would change its results",
+		a.in(n, 0)[1:]...))
 }

@@ -81,9 +81,7 @@ func (a *analysis) grouped(n *ir.Node, x, part axis, groups int) {
 		a.same(n, x, r)
 		return
 	}
-	l := lockAt(n, "groups", "%d groups are too many to pad each", groups)
-	x.lock(l)
-	part.lock(l)
+	locked(lockAt(n, "groups", "%d groups are too many to pad each", groups), x, part)
 }
 
 // convTranspose: [N, Cin, ...] * [Cin, Cout/g, ...] + [Cout].

@@ -59,9 +59,7 @@ func slice(a *analysis, n *ir.Node) {
 	for d := range x {
 		from, size := g.Start[d], x[d].size()
 		if g.Step[d] != 1 || g.Shape[d] == 0 {
-			l := lockAt(n, "slice", "Slice takes every %d. element of this dimension", g.Step[d])
-			x[d].lock(l)
-			y[d].lock(l)
+			locked(lockAt(n, "slice", "Slice takes every %d. element of this dimension", g.Step[d]), x[d], y[d])
 			continue
 		}
 		if g.Shape[d] == size {
@@ -79,9 +77,8 @@ func pad(a *analysis, n *ir.Node) {
 	for d := range x {
 		b, e := g.Begin[d], g.End[d]
 		if b < 0 || e < 0 || (b > 0 || e > 0) && g.Mode != "constant" {
-			l := lockAt(n, "pad", "Pad (%s, %d and %d elements) depends on this dimension's border", g.Mode, b, e)
-			x[d].lock(l)
-			y[d].lock(l)
+			locked(lockAt(n, "pad", "Pad (%s, %d and %d elements) depends on this dimension's border", g.Mode, b, e),
+				x[d], y[d])
 			continue
 		}
 		l := lockAt(n, "pad", "Pad adds %d and %d elements", b, e)

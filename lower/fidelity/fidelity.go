@@ -361,7 +361,7 @@ func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value, allowed 
 	s.Elements += n
 	var most []float64
 	for k := range n {
-		d := distance(got, other, k)
+		d := Distance(got, other, k)
 		if d > 0 && most == nil {
 			var err error
 			if most, err = allowed(); err != nil {
@@ -432,7 +432,7 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 	n := want.Len()
 	if s.Within {
 		s.Elements += n
-		s.Ratio.Add(s.reals(want), s.reals(got))
+		s.Ratio.Add(Reals(want, s.quant), Reals(got, s.quant))
 		s.Wrong = 0
 		if db, ok := s.Ratio.DB(); ok && db < quant.LeastDB {
 			s.Wrong = s.Elements
@@ -446,7 +446,7 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 	s.Elements += n
 	var spread []float64
 	for i := range n {
-		d := distance(want, got, i) / unit
+		d := Distance(want, got, i) / unit
 		if d <= s.bound {
 			s.Off = max(s.Off, d)
 			continue
@@ -467,12 +467,12 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 	}
 }
 
-// reals are those for which integers of the tensor stand.
-func (s *Stretch) reals(d *tensor.Dense) *tensor.Dense {
-	if s.quant == nil || d.DType.IsFloat() {
+// Reals are those for which integers of a quantised tensor stand; others are as they are.
+func Reals(d *tensor.Dense, q *ir.Quant) *tensor.Dense {
+	if q == nil || d.DType.IsFloat() {
 		return d
 	}
-	return ir.Dequantise(d, s.quant)
+	return ir.Dequantise(d, q)
 }
 
 // ulp is the unit in the last place of the largest finite magnitude. Below the
@@ -491,9 +491,9 @@ func ulp(d *tensor.Dense) float64 {
 	return max(top, least) * d.DType.Epsilon()
 }
 
-// distance is the difference of two elements; infinite where only one is a
+// Distance is the difference of two elements; infinite where only one is a
 // number.
-func distance(a, b *tensor.Dense, i int) float64 {
+func Distance(a, b *tensor.Dense, i int) float64 {
 	if !a.DType.IsFloat() && !b.DType.IsFloat() {
 		return math.Abs(float64(a.Int(i)) - float64(b.Int(i)))
 	}

@@ -61,7 +61,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 		}
 		end := s.end(get(s.value))
 		for i := range out {
-			out[i] = max(out[i], distance(want, end, i))
+			out[i] = max(out[i], Distance(want, end, i))
 		}
 	}
 	return out
@@ -96,7 +96,7 @@ func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense, ste
 			for i, v := range n.Out {
 				env[v] = moved(draw, r, n, res[i], by)
 				for k, s := range out[v] {
-					out[v][k] = max(s, distance(of[v], env[v], k))
+					out[v][k] = max(s, Distance(of[v], env[v], k))
 				}
 			}
 		}

@@ -42,9 +42,7 @@ func Kernels(g *ir.Graph, take Taker) ([]Fusion, error) {
 			done = append(done, Fusion{Kind: "none", Anchor: group.Anchor.Name, Nodes: names(chain), Why: kept})
 		}
 	}
-	if !g.Sort() {
-		return nil, bug.Errorf("a fused group closes a cycle")
-	}
+	bug.If(!g.Sort(), "a fused group closes a cycle")
 	return done, nil
 }
 

@@ -55,9 +55,7 @@ func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
 			done = append(done, *f)
 		}
 	}
-	if !g.Sort() {
-		return nil, bug.Errorf("a fused group closes a cycle")
-	}
+	bug.If(!g.Sort(), "a fused group closes a cycle")
 	return done, nil
 }
 

@@ -213,25 +213,16 @@ func gemmBias(n *ir.Node) []float64 {
 func (p *inner) channels(f func(at, in, out int)) {
 	s := p.w.Shape
 	switch p.n.Op.Name {
-	case "Conv": // [out, in/group, taps]
-		group := ir.AttrsOf[op.GroupAttr](p.n).Group
-		taps := tensor.Count(s[2:])
-		per := s[0] / max(group, 1)
-		for o := range s[0] {
-			for i := range s[1] {
-				for t := range taps {
-					f((o*s[1]+i)*taps+t, o/per*s[1]+i, o)
-				}
-			}
-		}
-	case "ConvTranspose": // [in, out/group, taps]
-		group := ir.AttrsOf[op.GroupAttr](p.n).Group
-		taps := tensor.Count(s[2:])
-		per := s[0] / max(group, 1)
+	case "Conv", "ConvTranspose": // [out, in/group, taps], [in, out/group, taps]
+		taps, per := tensor.Count(s[2:]), s[0]/max(ir.AttrsOf[op.GroupAttr](p.n).Group, 1)
 		for i := range s[0] {
-			for o := range s[1] {
+			for j := range s[1] {
+				in, out := i/per*s[1]+j, i
+				if is(p.n, "ConvTranspose") {
+					in, out = out, in
+				}
 				for t := range taps {
-					f((i*s[1]+o)*taps+t, i, i/per*s[1]+o)
+					f((i*s[1]+j)*taps+t, in, out)
 				}
 			}
 		}

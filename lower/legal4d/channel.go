@@ -41,10 +41,7 @@ func (b *builder) wholeParts(v *ir.Value, dims ...int) []*part {
 // lies on C further out is cut into slices when there are few and the part is
 // all of it, or moved away.
 func (b *builder) toChannels(p *part, dims ...int) []*part {
-	var own []int
-	for _, d := range dims {
-		own = append(own, p.atomsOf(d)...)
-	}
+	own := p.atomsOf(dims...)
 	if slices.Equal(p.axes[axC], own) {
 		return []*part{p}
 	}
@@ -62,31 +59,22 @@ func (b *builder) toChannels(p *part, dims ...int) []*part {
 		}
 		return ps
 	}
-	var want [4][]int
-	for x, as := range p.axes {
-		for _, a := range as {
-			if slices.Contains(own, a) {
-				continue
-			}
-			y := x
-			if x == axC {
-				if y = axH; len(p.axes[axH]) > 0 && len(without(p.axes[axW], own)) == 0 {
-					y = axW
-				}
-			}
-			want[y] = append(want[y], a)
-		}
-	}
-	want[axC] = own
-	settle(&want)
-	return []*part{b.relayout(p, want)}
+	return []*part{b.moveToChannels(p, own)}
 }
 
-// settle puts what lies on H alone on W: rows of matrices lie there everywhere.
-func settle(axes *[4][]int) {
-	if len(axes[axW]) == 0 {
-		axes[axH], axes[axW] = nil, axes[axH]
+// moveToChannels is toChannels of atoms without slices: what lies on C moves to H, or to W where nothing else lies.
+func (b *builder) moveToChannels(p *part, own []int) *part {
+	n, c := without(p.axes[axN], own), without(p.axes[axC], own)
+	h, w := without(p.axes[axH], own), without(p.axes[axW], own)
+	switch {
+	case len(w) > 0:
+		h = slices.Concat(c, h)
+	case len(h) > 0 && len(c) > 0:
+		w = c
+	default: // rows of matrices lie on W everywhere
+		h, w = nil, slices.Concat(c, h)
 	}
+	return b.relayout(p, [4][]int{axN: n, axC: own, axH: h, axW: w})
 }
 
 func without(as, drop []int) []int {
@@ -245,10 +233,7 @@ func reduces(b *builder, n *ir.Node) []*rep {
 
 func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 	b.math = true
-	var own []int
-	for _, d := range axes {
-		own = append(own, p.atomsOf(d)...)
-	}
+	own := p.atomsOf(axes...)
 	t := n.Out[0].Type
 	p = b.forReduction(p, own, t.Quant != nil)
 	q := p.clone()
@@ -291,15 +276,14 @@ func (b *builder) forReduction(p *part, own []int, quantised bool) *part {
 	if !mixed {
 		return p
 	}
-	var want [4][]int
-	for x, as := range p.axes {
-		if x == axW {
-			x = axH
-		}
-		want[x] = append(want[x], without(as, own)...)
-	}
-	want[axW] = own
-	return b.relayout(p, want)
+	return b.alone(p, own)
+}
+
+// alone lays atoms on W, and what else lies there on H.
+func (b *builder) alone(p *part, own []int) *part {
+	space := slices.Concat(p.axes[axH], p.axes[axW])
+	return b.relayout(p, [4][]int{axN: without(p.axes[axN], own), axC: without(p.axes[axC], own),
+		axH: without(space, own), axW: own})
 }
 
 // reduceChannels folds C: a sum or mean as a convolution.

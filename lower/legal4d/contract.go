@@ -167,32 +167,12 @@ func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 			fits = false // rows beside a kernel on one channel
 		}
 		if !fits {
-			p = b.moveToChannels(p, kd)
+			p = b.moveToChannels(p, own)
 			own = p.atomsOf(kd)
 		}
 		out = append(out, b.convolve(n, p.clone(), kd, own, f))
 	}
 	return result(n, out)
-}
-
-// moveToChannels is toChannels without slices: a product of rows that lie on C
-// moves them to H.
-func (b *builder) moveToChannels(p *part, kd int) *part {
-	own := p.atomsOf(kd)
-	var want [4][]int
-	for x, as := range p.axes {
-		rest := without(as, own)
-		if x == axC {
-			x = axH
-			if len(without(p.axes[axH], own)) > 0 && len(without(p.axes[axW], own)) == 0 {
-				x = axW
-			}
-		}
-		want[x] = append(want[x], rest...)
-	}
-	want[axC] = own
-	settle(&want)
-	return b.relayout(p, want)
 }
 
 func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *part {
@@ -277,10 +257,7 @@ func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 	for _, p := range ps {
 		p = p.clone()
 		p.dims = slices.Concat(make([][]digit, rank-len(p.dims)), p.dims)
-		var batch []int
-		for d := range rank - 2 {
-			batch = append(batch, p.atomsOf(d)...)
-		}
+		batch := p.atomsOf(ir.Identity(rank - 2)...)
 		for _, as := range p.axes { // slices must not cut what is multiplied
 			k := len(without(as, batch))
 			if k > 0 && k < len(as) && len(without(as[:len(as)-k], batch)) > 0 {

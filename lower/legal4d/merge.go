@@ -169,20 +169,16 @@ func (p *part) covers(atoms []int) bool {
 // apart moves the first pos atoms of an axis away from the others on it: those
 // of C behind H and W, which in a channels-last memory moves nothing.
 func (b *builder) apart(p *part, x, pos int) *part {
-	var want [4][]int
-	for y := range want {
-		want[y] = slices.Clone(p.axes[y])
-	}
-	away, rest := p.axes[x][:pos], p.axes[x][pos:]
+	want, away, rest := p.axes, p.axes[x][:pos], p.axes[x][pos:]
 	switch x {
 	case axC:
-		want[axH], want[axW] = slices.Concat(p.axes[axH], p.axes[axW]), slices.Clone(away)
+		want[axH], want[axW] = slices.Concat(p.axes[axH], p.axes[axW]), away
 	case axH:
 		want[axC] = slices.Concat(p.axes[axC], away)
 	default:
 		want[axH] = slices.Concat(p.axes[axH], away)
 	}
-	want[x] = slices.Clone(rest)
+	want[x] = rest
 	return b.relayout(p, want)
 }
 

@@ -83,11 +83,12 @@ func (p *part) newAtom(size int) int {
 	return len(p.size) - 1
 }
 
-// atomsOf are all atoms of a dimension in logical order.
-func (p *part) atomsOf(dim int) []int {
-	var out []int
-	for _, d := range p.dims[dim] {
-		out = append(out, d.atoms...)
+// atomsOf are all atoms of dimensions in logical order.
+func (p *part) atomsOf(dims ...int) (out []int) {
+	for _, dim := range dims {
+		for _, d := range p.dims[dim] {
+			out = append(out, d.atoms...)
+		}
 	}
 	return out
 }

@@ -261,15 +261,7 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 	}
 	x, _ := p.axisOf(as[0])
 	if !slices.Equal(p.axes[x], as) {
-		var want [4][]int
-		for y, on := range p.axes {
-			if y == axW {
-				y = axH
-			}
-			want[y] = append(want[y], without(on, as)...)
-		}
-		want[axW] = as
-		p, x = b.relayout(p, want), axW
+		p, x = b.alone(p, as), axW
 	}
 	p.val = b.slice(p.val, x, start, start+step*(count-1)+1, step)
 	a := p.newAtom(count)

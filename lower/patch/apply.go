@@ -134,9 +134,7 @@ func (a *applier) node(i int, rows span) {
 		d, attrs, in = op.Reshape, nil, []*ir.Value{in[0], a.g.AddConst(v.Name+".shape", tensor.Ints(shape...))}
 	}
 	p.v = a.insert(v, d, a.at(""), attrs, in...)
-	if !slices.Equal(p.v.Type.Shape, shape) {
-		fail.Check(bug.Errorf("stripe %d of %s is %v, want %v", a.s, n, p.v.Type.Shape, shape))
-	}
+	bug.If(!slices.Equal(p.v.Type.Shape, shape), "stripe %d of %s is %v, want %v", a.s, n, p.v.Type.Shape, shape)
 	leaves := a.f.leaves(a.f.w.index[v])
 	if leaves {
 		own := rows

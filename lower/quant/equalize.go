@@ -111,7 +111,12 @@ func scalable(n *ir.Node) bool {
 
 // factors are what the channels between the layers are divided by; nil: by nothing.
 func (p *equalPair) factors() []float32 {
-	peakW := p.weightPeaks(p.second.ConstIn(1))
+	peakW, w := make([]float64, len(p.peak)), p.second.ConstIn(1)
+	read, _ := channelsOf(p.second, w.Shape)
+	for i := range w.Len() {
+		c := read(i)
+		peakW[c] = max(peakW[c], math.Abs(w.Float(i)))
+	}
 	top, topW := 0.0, 0.0
 	for c, a := range p.peak {
 		top, topW = max(top, a), max(topW, peakW[c])
@@ -154,16 +159,10 @@ func (p *equalPair) apply(g *ir.Graph) {
 		return tensor.Of(d.Shape, y)
 	}
 	w1, w2 := p.first.ConstIn(1), p.second.ConstIn(1)
-	st := tensor.Strides(w1.Shape)
-	out := func(i int) int { return i / st[0] } // output channel of weight i
-	if p.first.Op == op.ConvTranspose {
-		per, group := w1.Shape[1], ir.AttrsOf[op.GroupAttr](p.first).Group
-		in := w1.Shape[0] / group
-		out = func(i int) int { return i/st[0]/in*per + i/st[1]%per }
-	}
+	_, out := channelsOf(p.first, w1.Shape)
+	in, _ := channelsOf(p.second, w2.Shape)
 	a := scaled(w1, func(i int) float32 { return 1 / factor[out(i)] })
-	s2 := tensor.Strides(w2.Shape)
-	b := scaled(w2, func(i int) float32 { return factor[p.inChannel(w2, i/s2[0], i/s2[1]%w2.Shape[1])] })
+	b := scaled(w2, func(i int) float32 { return factor[in(i)] })
 	var bias *tensor.Dense
 	if d := p.first.ConstIn(2); d != nil {
 		if bias = scaled(d, func(i int) float32 { return 1 / factor[i] }); bias == nil {
@@ -181,19 +180,16 @@ func (p *equalPair) apply(g *ir.Graph) {
 	}
 }
 
-// inChannel is the input channel that weight [row, k] of the second layer reads.
-func (p *equalPair) inChannel(w *tensor.Dense, row, k int) int {
-	perGroup := w.Shape[0] / ir.AttrsOf[op.GroupAttr](p.second).Group
-	return row/perGroup*w.Shape[1] + k
-}
-
-// weightPeaks is the largest weight that reads each input channel.
-func (p *equalPair) weightPeaks(w *tensor.Dense) []float64 {
-	peak := make([]float64, p.second.In[0].Type.Shape[1])
-	st := tensor.Strides(w.Shape)
-	for i, n := 0, w.Len(); i < n; i++ {
-		c := p.inChannel(w, i/st[0], i/st[1]%w.Shape[1])
-		peak[c] = max(peak[c], math.Abs(w.Float(i)))
+// channelsOf give the channels of a layer's input and output that a weight is of, of weights of a shape.
+func channelsOf(n *ir.Node, w []int) (in, out func(i int) int) {
+	st, per := tensor.Strides(w), w[0]
+	if n.Op == op.Conv || n.Op == op.ConvTranspose {
+		per /= ir.AttrsOf[op.GroupAttr](n).Group
 	}
-	return peak
+	row := func(i int) int { return i / st[0] }
+	within := func(i int) int { return row(i)/per*w[1] + i/st[1]%w[1] } // of the row's group
+	if weightAxis(n) == 0 {
+		return within, row
+	}
+	return row, within
 }

@@ -47,19 +47,10 @@ const (
 	Unsigned
 )
 
-func (f *FixedPoint) setDelta(s string) (err error) {
-	if f.Floor = s == "auto-pow2-floor"; f.Floor || s == "auto-pow2" {
-		return nil
-	}
-	if f.Delta, err = strconv.ParseFloat(s, 64); err != nil || !(f.Delta >= minDelta && f.Delta <= maxDelta) {
-		return fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", s, minDelta, maxDelta)
-	}
-	return nil
-}
-
 // ParseFixedPoint reads "n=8,sign=1,delta=auto-pow2" in any order. delta is a
 // positive number, auto-pow2 or auto-pow2-floor; everything may be left out.
-func ParseFixedPoint(s string) (*FixedPoint, error) {
+func ParseFixedPoint(s string) (_ *FixedPoint, err error) {
+	defer fail.Catch(&err)
 	f := &FixedPoint{}
 	seen := map[string]bool{}
 	for _, part := range strings.Split(s, ",") {
@@ -68,20 +59,13 @@ func ParseFixedPoint(s string) (*FixedPoint, error) {
 			continue
 		}
 		key, val, ok := strings.Cut(part, "=")
-		if !ok {
-			return nil, fmt.Errorf("%q is not of the form key=value; want for example n=8,sign=1,delta=auto-pow2", part)
-		}
-		if seen[key] {
-			return nil, fmt.Errorf("%s is given twice", key)
-		}
+		fail.If(!ok, "%q is not of the form key=value; want for example n=8,sign=1,delta=auto-pow2", part)
+		fail.If(seen[key], "%s is given twice", key)
 		seen[key] = true
 		switch key {
 		case "n":
-			n, err := strconv.Atoi(val)
-			if err != nil || n < 2 || n > 16 {
-				return nil, fmt.Errorf("n is %q, want a number of bits from 2 to 16", val)
-			}
-			f.N = n
+			f.N, err = strconv.Atoi(val)
+			fail.If(err != nil || f.N < 2 || f.N > 16, "n is %q, want a number of bits from 2 to 16", val)
 		case "sign":
 			switch strings.ToLower(val) {
 			case "1", "true":
@@ -89,15 +73,17 @@ func ParseFixedPoint(s string) (*FixedPoint, error) {
 			case "0", "false":
 				f.Sign = Unsigned
 			default:
-				return nil, fmt.Errorf("sign is %q, want 0 or 1", val)
+				fail.Errorf("sign is %q, want 0 or 1", val)
 			}
 		case "delta":
-			if err := f.setDelta(val); err != nil {
-				return nil, err
+			if f.Floor = val == "auto-pow2-floor"; f.Floor || val == "auto-pow2" {
+				continue
 			}
+			f.Delta, err = strconv.ParseFloat(val, 64)
+			fail.If(err != nil || !(f.Delta >= minDelta && f.Delta <= maxDelta),
+				"delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", val, minDelta, maxDelta)
 		default:
-			return nil, fmt.Errorf("unknown key %q%s; want n, sign or delta", key,
-				text.Meant(key, []string{"sign", "delta"}))
+			fail.Errorf("unknown key %q%s; want n, sign or delta", key, text.Meant(key, []string{"sign", "delta"}))
 		}
 	}
 	return f, nil

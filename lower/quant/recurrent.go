@@ -5,6 +5,7 @@ package quant
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -99,11 +100,7 @@ func gateQuant(w *tensor.Dense, gates int) *ir.Quant {
 	peak := channelPeaks(w, 1)
 	q := &ir.Quant{Axis: 1, Scale: make([]float32, rows), Zero: make([]int32, rows)}
 	for r := range rows {
-		top := 0.0
-		for _, p := range peak[r/h*h:][:h] {
-			top = max(top, p)
-		}
-		q.Scale[r] = float32(max(top/127, minScale))
+		q.Scale[r] = float32(max(slices.Max(peak[r/h*h:][:h])/127, minScale))
 	}
 	return q
 }

@@ -257,23 +257,16 @@ func channelReaders(v *ir.Value) (list []channelReader) {
 		if w == nil || n.Op != op.Conv && n.Op != op.ConvTranspose && len(w.Shape) != 2 {
 			continue
 		}
-		shape, axis, perGroup := v.Type.Shape, 1-weightAxis(n), 0
+		shape := v.Type.Shape
 		r := channelReader{n: n, inner: 1}
 		channels := shape[len(shape)-1]
 		if n.Op == op.Conv || n.Op == op.ConvTranspose {
 			channels, r.inner = shape[1], tensor.Count(shape[2:])
 		}
-		if n.Op == op.Conv {
-			perGroup = w.Shape[0] / ir.AttrsOf[op.GroupAttr](n).Group
-		}
 		r.power = make([]float64, channels)
-		st := tensor.Strides(w.Shape)
+		in, _ := channelsOf(n, w.Shape)
 		for i := range w.Len() {
-			ch := i / st[axis] % w.Shape[axis]
-			if perGroup > 0 {
-				ch += i / st[0] / perGroup * w.Shape[1]
-			}
-			r.power[ch] += w.Float(i) * w.Float(i)
+			r.power[in(i)] += w.Float(i) * w.Float(i)
 		}
 		list = append(list, r)
 	}

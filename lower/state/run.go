@@ -54,23 +54,13 @@ func (r *Runner) reset() {
 	for k, i := range r.In {
 		d := r.init[k]
 		if d == nil {
-			d = zero(r.Graph.In[i].Type)
+			d = stream.Zero(r.Graph.In[i].Type)
 		}
 		r.state = append(r.state, d)
 	}
 	if r.slide != nil {
-		r.window = zero(r.Graph.In[r.slide.Input].Type)
+		r.window = stream.Zero(r.Graph.In[r.slide.Input].Type)
 	}
-}
-
-func zero(t ir.Type) *tensor.Dense {
-	d := tensor.New(t.DType, t.Shape)
-	if t.Quant != nil {
-		for k := range d.Len() {
-			d.SetInt(k, int64(t.Quant.ZeroAt(0)))
-		}
-	}
-	return d
 }
 
 // Inputs are those that the caller gives.

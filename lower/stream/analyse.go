@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -317,19 +318,21 @@ func (b *builder) kept(v *ir.Value) (lo, hi int) {
 	return lo, hi
 }
 
+// Zero is a tensor of a type that stands for zeros.
+func Zero(t ir.Type) *tensor.Dense {
+	d := tensor.New(t.DType, t.Shape)
+	if t.Quant != nil {
+		for i := range d.Len() {
+			d.SetInt(i, int64(t.Quant.ZeroAt(0)))
+		}
+	}
+	return d
+}
+
 // initial finds what the states hold while the window is all zero.
 func (b *builder) initial() {
 	b.zero = map[*ir.Value]*tensor.Dense{}
-	var in []*tensor.Dense
-	for _, v := range b.g.In {
-		d := tensor.New(v.Type.DType, v.Type.Shape)
-		if q := v.Type.Quant; q != nil {
-			for i := range d.Len() {
-				d.SetInt(i, int64(q.ZeroAt(0)))
-			}
-		}
-		in = append(in, d)
-	}
+	in := lists.Map(b.g.In, func(v *ir.Value) *tensor.Dense { return Zero(v.Type) })
 	fail.Must(interp.Run(b.g, in, func(v *ir.Value, d *tensor.Dense) {
 		if b.flows[v] != nil {
 			b.zero[v] = d

@@ -4,7 +4,6 @@ package verify
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -184,28 +183,16 @@ func compared(want, got []*tensor.Dense, v, w *ir.Value) Held {
 	var ratio fidelity.Ratio
 	p, q := meanings(v, w)
 	for k := range min(len(want), len(got)) {
-		a, b := realOf(want[k], p), realOf(got[k], q)
+		a, b := fidelity.Reals(want[k], p), fidelity.Reals(got[k], q)
 		ratio.Add(a, b)
 		for i := range a.Len() {
-			h.MaxDiff = max(h.MaxDiff, apart(a.Float(i), b.Float(i)))
+			h.MaxDiff = max(h.MaxDiff, Finite(fidelity.Distance(a, b, i)))
 		}
 	}
 	if db, ok := ratio.DB(); ok {
 		h.SQNR = &db
 	}
 	return h
-}
-
-// apart is how far two numbers are from each other, a finite number: JSON has no others.
-func apart(a, b float64) float64 {
-	switch d := math.Abs(a - b); {
-	case a == b || a != a && b != b:
-		return 0
-	case d != d:
-		return math.MaxFloat64
-	default:
-		return Finite(d)
-	}
 }
 
 // meanings are those of a tensor and of the value that stands for it: integers of one type
@@ -221,14 +208,7 @@ func meanings(v, w *ir.Value) (p, q *ir.Quant) {
 
 // Real is what a value stands for: integers of a quantised tensor as reals, others as they
 // are.
-func Real(d *tensor.Dense, v *ir.Value) *tensor.Dense { return realOf(d, Meaning(v)) }
-
-func realOf(d *tensor.Dense, q *ir.Quant) *tensor.Dense {
-	if q == nil || d.DType.IsFloat() {
-		return d
-	}
-	return ir.Dequantise(d, q)
-}
+func Real(d *tensor.Dense, v *ir.Value) *tensor.Dense { return fidelity.Reals(d, Meaning(v)) }
 
 // Meaning is the quantisation of the integers of a value, which in a model of its own
 // quantisation stands in the nodes around it; nil: they stand for themselves.
