@@ -242,6 +242,9 @@ func (s *State) lowerNodes() {
 func (s *State) schedule() {
 	goal := schedule.Goal{Effort: cmp.Or(s.Effort, schedule.Full), Draft: s.draft, Share: s.share,
 		Known: s.Schedule}
+	if s.facts.MaxRAM > 0 { // the other goals of one that is missed plan much that is the same
+		goal.Plans = s.plans
+	}
 	r := fail.Must(schedule.BuildFor(goal, s.Graph, s.Low, s.States...))
 	s.Schedule, s.Program = r, r.Program
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
+	"github.com/nncc/nncc/schedule"
 )
 
 // Stage is a row of the table that takes an imported graph to a program.
@@ -142,6 +143,7 @@ type State struct {
 	finer             *finer          // what runs in bfloat16; nil: nothing
 	selection         *selection      // of kernels; nil: the fastest
 	searching         []string        // the searches that run
+	plans             schedule.Plans  // of all programs of the model
 	ctx               *pass.Ctx
 	log               *stepLog // nil: nobody watches
 	stopped           bool     // behind the stage that the user asked for
@@ -164,7 +166,8 @@ func newState(g *ir.Graph, o Options) (_ *State, err error) {
 	for name := range o.Off {
 		fail.Check(mayBeOff(name))
 	}
-	s := &State{Result: &Result{Graph: g}, facts: factsOf(g, o), ctx: &pass.Ctx{}, log: &stepLog{observe: o.Observe}}
+	s := &State{Result: &Result{Graph: g}, facts: factsOf(g, o), ctx: &pass.Ctx{}, log: &stepLog{observe: o.Observe},
+		plans: schedule.Plans{}}
 	s.facts.Target.Memo = map[any]any{}
 	s.StateBindings = slices.Clone(o.StateBindings)
 	if o.StopAfter != "" {

@@ -57,6 +57,17 @@ type Goal struct {
 	// one otherwise.
 	Share float64
 	Known *Result // of the same calls, or nil: what was looked at for it is not looked at again
+	Plans Plans   // of other calls that need the same memory; nil: none are kept
+}
+
+// Plans are what was found, by all that it depends on.
+type Plans map[string]planned
+
+type planned struct {
+	order   []int // of the builder's nodes
+	buffers []plan.Buffer
+	plan    plan.Result
+	optimal bool // no other order has a smaller bound
 }
 
 // BuildFor is Build with another goal.
@@ -71,7 +82,7 @@ func BuildFor(goal Goal, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...
 func build(goal Goal, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
 	low map[*ir.Node]*call.Lowered, states []StateBinding) (*Result, error) {
 	s := &search{g: g, low: low, states: states, effort: goal.Effort, share: goal.Share, copied: map[*ir.Node]bool{},
-		known: map[string]*arrangement{}}
+		plans: goal.Plans, known: map[string]*arrangement{}}
 	if goal.Known != nil {
 		s.known = goal.Known.known
 	}
@@ -97,6 +108,7 @@ type search struct {
 	pools  *Pools            // nil: one arena
 	below  int64             // bytes of arenas that are of no use; 0: none
 	known  map[string]*arrangement
+	plans  Plans
 }
 
 // run is the best arrangement. Writing new state in place saves a copy, but
@@ -195,12 +207,9 @@ func (a *arrangement) settled() bool {
 // arrangement is an order of the steps and a place for every buffer.
 type arrangement struct {
 	*builder
-	order   []int // of the builder's nodes
-	buffers []plan.Buffer
-	plan    plan.Result
-	optimal bool // no other order has a smaller bound
-	pools   *Pools
-	parts   *plan.Parts // in the pools; nil: one arena
+	planned
+	pools *Pools
+	parts *plan.Parts // in the pools; nil: one arena
 }
 
 func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align) }
@@ -237,8 +246,18 @@ func (s *search) newArrangement(effort Effort) *arrangement {
 		a.divide(nodes, b.inArena(), int64(effort))
 		return a
 	}
-	var stats plan.Stats
-	a.order, a.buffers, a.plan, stats = plan.Schedule(nodes, b.inArena(), int64(effort), s.below)
-	a.optimal = stats.Optimal
+	key, ok, values := "", false, b.inArena()
+	if s.plans != nil {
+		key = fmt.Sprint(nodes, values, effort, s.below)
+		a.planned, ok = s.plans[key]
+	}
+	if !ok {
+		var stats plan.Stats
+		a.order, a.buffers, a.plan, stats = plan.Schedule(nodes, values, int64(effort), s.below)
+		a.optimal = stats.Optimal
+	}
+	if s.plans != nil {
+		s.plans[key] = a.planned
+	}
 	return a
 }

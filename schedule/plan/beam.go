@@ -23,6 +23,8 @@ type beam struct {
 	levels  [][]*state
 	seen    []map[uint64]*state // per level, by hash
 	keys    []uint64            // per node, for the hash of a set
+	costs   []int64             // per node: the work of its effect
+	spare   []*state            // to be written again
 }
 
 // state is a set of nodes that have run and the best way known to get there.
@@ -51,9 +53,12 @@ func (b *beam) search(width int, limit int64) (order []int, whole bool) {
 	b.seen = make([]map[uint64]*state, n+1)
 	if b.keys == nil {
 		r := rng{}
-		b.keys = make([]uint64, n)
+		b.keys, b.costs = make([]uint64, n), make([]int64, n)
 		for i := range b.keys {
-			b.keys[i] = r.next()
+			b.keys[i], b.costs[i] = r.next(), 4
+			for _, k := range b.p.touch[i] {
+				b.costs[i] += int64(len(b.p.users[k]))
+			}
 		}
 	}
 	first := &state{done: newSet(n), live: b.p.atStart(), trace: -1}
@@ -86,13 +91,14 @@ func (b *beam) search(width int, limit int64) (order []int, whole bool) {
 				if b.work >= b.budget || len(b.history) > math.MaxInt32-n {
 					return nil, false
 				}
-				next := &state{done: slices.Clone(s.done), hash: s.hash, count: s.count, live: s.live, peak: s.peak,
-					ready: slices.Clone(s.ready), trace: s.trace, seq: seq}
+				next := b.copy(s)
+				next.seq = seq
 				seq++
 				b.run(next, i, need, change)
 				b.runSure(next)
 				b.push(next)
 			}
+			b.spare = append(b.spare, s)
 		}
 	}
 	if len(b.levels[n]) == 0 {
@@ -105,12 +111,21 @@ func (b *beam) search(width int, limit int64) (order []int, whole bool) {
 	return order, whole
 }
 
+// copy is a state as s is.
+func (b *beam) copy(s *state) *state {
+	x := &state{}
+	if n := len(b.spare); n > 0 {
+		x, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	done, ready := append(x.done[:0], s.done...), append(x.ready[:0], s.ready...)
+	*x = *s
+	x.done, x.ready = done, ready
+	return x
+}
+
 // effect is program.effect, counted as work.
 func (b *beam) effect(s *state, i int32) (need, change int64) {
-	b.work += 4
-	for _, k := range b.p.touch[i] {
-		b.work += int64(len(b.p.users[k]))
-	}
+	b.work += b.costs[i]
 	return b.p.effect(s.done, i)
 }
 
@@ -173,6 +188,7 @@ func (b *beam) push(s *state) {
 			if s.peak < old.peak {
 				old.peak, old.trace = s.peak, s.trace
 			}
+			b.spare = append(b.spare, s)
 			return
 		}
 	}

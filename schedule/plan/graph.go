@@ -69,6 +69,7 @@ type program struct {
 	delta  []int64    // per value: how far from the start of that
 
 	scratch []int64 // per node, rounded up
+	written []int64 // per node: bytes of outputs that can lie over inputs
 }
 
 // pair of storages: out may take the place of in, of which as many bytes are live.
@@ -107,12 +108,17 @@ func newProgram(nodes []Node, values []Value) *program {
 			}
 		}
 	}
-	p.reuse, p.saves = make([][]pair, len(nodes)), make([][]saving, len(nodes))
+	p.reuse, p.saves, p.written = make([][]pair, len(nodes)), make([][]saving, len(nodes)), make([]int64, len(nodes))
 	for i, n := range nodes {
 		for _, o := range n.Overlap {
 			if p.of[o.In] != p.of[o.Out] {
 				p.findReuse(i, o)
 				p.findSaving(i, o)
+			}
+		}
+		for k, s := range p.saves[i] {
+			if !slices.ContainsFunc(p.saves[i][:k], func(o saving) bool { return o.out == s.out }) {
+				p.written[i] += p.size[s.out]
 			}
 		}
 	}

@@ -9,8 +9,8 @@ type set []uint64
 
 func newSet(n int) set { return make(set, (n+63)/64) }
 
-func (s set) has(i int32) bool { return s[i/64]>>(i%64)&1 != 0 }
-func (s set) add(i int32)      { s[i/64] |= 1 << (i % 64) }
+func (s set) has(i int32) bool { return s[uint32(i)/64]>>(uint32(i)%64)&1 != 0 }
+func (s set) add(i int32)      { s[uint32(i)/64] |= 1 << (uint32(i) % 64) }
 
 // others tells how the users of piece k other than node i stand: whether any
 // has run and whether any has yet to run.
@@ -66,17 +66,7 @@ func (p *program) saved(done set, i int32) (n int64) {
 			n += s.bytes
 		}
 	}
-	return min(n, p.written(i))
-}
-
-// written are the bytes of outputs of a node that can lie over inputs.
-func (p *program) written(i int32) (n int64) {
-	for k, s := range p.saves[i] {
-		if !slices.ContainsFunc(p.saves[i][:k], func(o saving) bool { return o.out == s.out }) {
-			n += p.size[s.out]
-		}
-	}
-	return n
+	return min(n, p.written[i])
 }
 
 // takeovers lists the storages that node i writes over, when the nodes in done
@@ -155,7 +145,7 @@ func (p *program) bound() int64 {
 		for _, s := range p.saves[i] {
 			over += s.bytes
 		}
-		need -= max(taken, min(over, p.written(int32(i))))
+		need -= max(taken, min(over, p.written[i]))
 		most = max(most, need)
 	}
 	return most
