@@ -22,15 +22,24 @@ type rows struct {
 	keep   []int // the first one that is read in the stripe or later; one stripe more than there are
 	have   []int // up to which they have been computed, or brought into rows, after the stripe
 	lo     []int // the first one that is there once its node has run
+	stripe       // that is looked at
+}
+
+// stripe is what rows are in one of them.
+type stripe struct {
+	before, now  int  // how many there are, once its node runs, and has run
+	kept, onward bool // rows of before the stripe are read in it or later and stay, and those of now are behind it
 }
 
 // all are the rows of the values that the chain reads and writes.
 func (f *flow) all() []rows {
 	var out []rows
 	add := func(v, p int) {
-		r := rows{v: v, p: p, leaves: f.leaves(v)}
-		for s := range len(f.fresh) + 1 {
-			r.keep = append(r.keep, f.keep(s, v))
+		r, n, list := rows{v: v, p: p, leaves: f.leaves(v)}, len(f.fresh), f.readers(v)
+		all := make([]int, 3*n+1)
+		r.keep, r.have, r.lo = all[:n+1], all[n+1:n+1], all[2*n+1:2*n+1]
+		for s := range r.keep {
+			r.keep[s] = f.keep(s, v)
 		}
 		for s := range f.fresh {
 			at := span{r.keep[s], 0}
@@ -41,7 +50,7 @@ func (f *flow) all() []rows {
 			}
 			r.lo, r.have = append(r.lo, at.lo), append(r.have, at.hi)
 		}
-		if list := f.readers(v); len(list) > 0 {
+		if len(list) > 0 {
 			r.last = list[len(list)-1] - f.from
 		}
 		out = append(out, r)
@@ -64,32 +73,27 @@ func (f *flow) all() []rows {
 	return out
 }
 
-// before is up to which row they have been computed before a stripe.
-func (r *rows) before(s int) int {
-	if s == 0 {
-		return 0
+// at looks at stripe s.
+func (r *rows) at(f *flow, s int) {
+	r.stripe = stripe{now: max(r.have[s]-r.lo[s], 0), kept: !f.again() && s > 0 && r.keep[s] < r.have[s-1],
+		onward: !f.again() && r.keep[s+1] < r.have[s]}
+	if r.kept {
+		r.before = r.have[s-1] - r.keep[s-1]
 	}
-	return r.have[s-1]
 }
 
-// kept reports that rows of before stripe s are read in it or later, and stay.
-func (r *rows) kept(f *flow, s int) bool { return !f.again() && s > 0 && r.keep[s] < r.have[s-1] }
-
 // window is how many rows that do not leave the chain are there while node i runs in
-// stripe s.
-func (r *rows) window(f *flow, s, i int) int {
-	before, now := 0, 0
-	if r.kept(f, s) {
-		before = r.have[s-1] - r.keep[s-1]
-	}
-	if i <= r.last || !f.again() && r.keep[s+1] < r.have[s] {
-		now = max(r.have[s]-r.lo[s], 0)
+// the stripe.
+func (r *rows) window(i int) int {
+	now := r.now
+	if i > r.last && !r.onward {
+		now = 0
 	}
 	switch {
 	case r.p > i:
-		return before
+		return r.before
 	case r.p == i: // one lies over the other
-		return max(before, now)
+		return max(r.before, now)
 	}
 	return now
 }
@@ -98,7 +102,7 @@ func (r *rows) window(f *flow, s, i int) int {
 // leaves besides.
 func (r *rows) copied(f *flow, s int) int {
 	x := &f.w.values[r.v]
-	if r.p < 0 && !x.turned || !r.kept(f, s) || r.have[s] == r.have[s-1] {
+	if r.at(f, s); r.p < 0 && !x.turned || !r.kept || r.have[s] == r.have[s-1] {
 		return 0
 	}
 	n := r.have[s-1] - r.keep[s]
@@ -111,8 +115,8 @@ func (r *rows) copied(f *flow, s int) int {
 	return n * x.row
 }
 
-// account adds up a flow; the peak of one that is too much work does not matter.
-func (f *flow) account(prices *Prices) account {
+// account adds up a flow; the peak of one that is too much work does not matter, nor by how much it is above most.
+func (f *flow) account(prices *Prices, most int) account {
 	a, list := account{}, f.all()
 	for i := range f.total {
 		x := &f.w.values[f.w.nodes[f.from+i].out[0]]
@@ -133,7 +137,11 @@ func (f *flow) account(prices *Prices) account {
 		}
 		for s := range f.fresh {
 			if r := &list[k]; r.p < 0 && f.w.values[r.v].turned {
-				a.extra += prices.Copy((r.have[s] - max(r.keep[s], r.before(s))) * f.w.values[r.v].row)
+				done := 0
+				if s > 0 {
+					done = r.have[s-1]
+				}
+				a.extra += prices.Copy((r.have[s] - max(r.keep[s], done)) * f.w.values[r.v].row)
 			}
 			if n := list[k].copied(f, s); n > 0 {
 				a.calls++
@@ -143,7 +151,7 @@ func (f *flow) account(prices *Prices) account {
 		}
 	}
 	if a.fits(prices) {
-		a.peak = f.peak(list)
+		a.peak = f.peak(list, most)
 	}
 	return a
 }
@@ -161,26 +169,30 @@ func (f *flow) columns(list []rows, prices *Prices, work float64) (int, float64)
 }
 
 // peak is the most bytes that are there while a node runs, in some of the stripes where
-// there are many.
-func (f *flow) peak(list []rows) (most int) {
+// there are many, until they are above bound.
+func (f *flow) peak(list []rows, bound int) int {
+	most, through := 0, f.w.through(f.from, f.to-1)
 	for s := range f.fresh {
 		if far := len(f.fresh) / samples; far > 1 && s%(far+1) > 1 && s < len(f.fresh)-2 {
 			continue
 		}
+		for k := range list {
+			list[k].at(f, s)
+		}
 		for i, x := range f.fresh[s] {
-			if x.len() > 0 {
+			if x.len() > 0 && most+through < bound {
 				most = max(most, f.alive(list, s, i))
 			}
 		}
 	}
-	return most + f.w.through(f.from, f.to-1)
+	return most + through
 }
 
 // there is how many rows of a value have memory while node i runs in stripe s.
 func (r *rows) there(f *flow, s, i int) int {
 	x := &f.w.values[r.v]
-	rows, window := r.window(f, s, i), 0
-	if r.kept(f, s) {
+	rows, window := r.window(i), 0
+	if r.kept {
 		window = rows
 	}
 	switch {

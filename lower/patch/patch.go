@@ -191,7 +191,7 @@ func (c *chooser) account(p *Plan) bool {
 		if f == nil {
 			return false
 		}
-		a := f.account(c.prices)
+		a := f.account(c.prices, math.MaxInt)
 		if !a.fits(c.prices) {
 			return false
 		}
@@ -339,7 +339,7 @@ func (c *chooser) add(x *interval) {
 		if f == nil {
 			return false
 		}
-		a := f.account(c.prices)
+		a := f.account(c.prices, x.most)
 		if a.fits(c.prices) && a.peak < x.most {
 			list = append(list, stretch{Chain{from, to, rows, least, len(f.fresh), w.heads}, a})
 		}
