@@ -420,6 +420,9 @@ func written(dir, manifest string) (mine, edited map[string]bool, err error) {
 // isEdited reports a file whose bytes have another hash; the ends of lines that version control may have put there
 // do not count.
 func isEdited(path, sum string) bool {
+	if _, err := os.Lstat(path); err != nil {
+		return false
+	}
 	b, err := Read(path, maxManifest)
 	return err == nil && Hash(b) != sum && Hash(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))) != sum
 }

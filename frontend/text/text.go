@@ -235,11 +235,10 @@ func wordBegins(name, plain string) bool {
 	return false
 }
 
-func flat(s string) string {
-	s = strings.ToLower(s)
-	s = strings.ReplaceAll(s, "+", "plus")
-	return strings.NewReplacer("-", "", "_", "", " ", "", "/", "").Replace(s)
-}
+// marks are left out where names are compared.
+var marks = strings.NewReplacer("-", "", "_", "", " ", "", "/", "", "+", "plus")
+
+func flat(s string) string { return marks.Replace(strings.ToLower(s)) }
 
 const maxCell = 400
 
