@@ -50,6 +50,7 @@ var floatRows = []*Stage{
 	floatPass("const-fold", ""),
 	floatPass("cleanup", ""),
 	floatPass("patterns", "", legalize),
+	floatPass("conv3d", "", legalize, ownRanks),
 	floatPass("transpose", "", legalize),
 	{
 		Name: "static-scales", Doc: "layers quantised at run time get the fixed scales that calibration finds",
@@ -63,6 +64,7 @@ var floatRows = []*Stage{
 	floatPass("gemm-computed", "", legalize, fixedPoint),
 	floatPass("bn-fold", "", legalize),
 	floatPass("bn-linear", "", legalize),
+	floatPass("factor-behind", "", legalize, fixedPoint, ownRanks),
 	floatPass("conv1d", ""),
 	floatPass("cleanup", "cleanup-2"),
 	floatPass("channel-conv", "", legalize, ownRanks),

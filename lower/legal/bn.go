@@ -243,6 +243,30 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	g.Remove(n)
 }
 
+// factorBehind moves a number by which an operand of a product of matrices is multiplied
+// behind the product, where integers have it in the scale of the result:
+//
+//	%m = Mul(%q, %k)                      %s = MatMul(%q, %t)
+//	%s = MatMul(%m, %t)           =>      %m = Mul(%s, %k)
+func factorBehind(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	p := g.SoleUse(n.Out[0])
+	if !is(n, "Mul") || !is(p, "MatMul") || p.Quantised() || op.HasAct(p) {
+		return
+	}
+	a := affineOf(n, n.Out[0].Type.Rank()-1)
+	if a == nil || slices.Min(a.mul) != slices.Max(a.mul) {
+		return
+	}
+	g.SetInput(p, slices.Index(p.In, n.Out[0]), a.x)
+	y := p.Out[0]
+	k := g.AddConst(n.Name+"/k", tensor.FromFloats(y.Type.DType, nil, a.mul[:1]))
+	v := insert(g, g.Next(p), op.Mul, n.Name, nil, y, k)
+	v.Def.Origin = n.Origin
+	readBehind(g, y, v)
+	c.Did(p, "the factor of %s behind it", n)
+	g.Remove(n)
+}
+
 // channelConv writes what is left of BatchNormalization, a Mul and an Add with
 // a constant per channel of a feature map, as a 1x1 depthwise convolution:
 //

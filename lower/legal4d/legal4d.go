@@ -75,8 +75,8 @@ type Result struct {
 
 // Prepare are the float passes that Run runs first.
 func Prepare() []pass.Pass {
-	ps := bug.Must(pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold",
-		"bn-linear", "conv1d", "cleanup"))
+	ps := bug.Must(pass.Select(legal.Passes, "einsum", "const-fold", "cleanup", "patterns", "transpose", "decompose",
+		"bn-fold", "bn-linear", "conv1d", "cleanup"))
 	return ps
 }
 

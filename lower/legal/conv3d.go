@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package legal
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+// conv3d computes 3-D convolutions and pools in two dimensions.
+//
+// A Conv of [N, C, D, H, W] is one of N*D' pictures, whose channels are those of the slices
+// of depth under the window: in each group all of the first, then all of the second.
+//
+// A pool takes height and width of C*D channels, then depth in a picture of D rows:
+//
+//	%y = MaxPool(%x) {kernel_shape=[2,3,3]}   =>   [N, C*D, H, W]    MaxPool {kernel_shape=[3,3]}
+//	                                               [N, C, D, H'*W']  MaxPool {kernel_shape=[2,1]}
+func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || n.In[0].Type.Rank() != 5 ||
+		slices.Contains(n.Out[0].Type.Shape, 0) {
+		return
+	}
+	switch {
+	case is(n, "Conv") && floatConst(n.In[1]) != nil:
+		x, err := op.ConvGeometry(n)
+		if err == nil {
+			swap(c, g, n, pictures(g, n, x), "in two dimensions")
+		}
+	case is(n, "MaxPool", "AveragePool"):
+		x, err := op.PoolGeometry(n)
+		if err == nil && (x.Exact() || !x.CountPad) {
+			swap(c, g, n, poolTwice(g, n, x), "in two dimensions")
+		}
+	}
+}
+
+// pictures is a Conv in two dimensions.
+func pictures(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
+	v, in, deep := n.In[0], x.CIn/x.Group, x.Kernel[0]
+	if x.PadBegin[0]+x.PadEnd[0] > 0 {
+		v = insert(g, n, op.Pad, n.Name, nil, v,
+			ints1(g, n.Name+"/pads", []int{0, 0, x.PadBegin[0], 0, 0, 0, 0, x.PadEnd[0], 0, 0}))
+	}
+	v = transpose(g, n, v, []int{0, 2, 1, 3, 4}, n.Name)
+	var layers []*ir.Value
+	for k := range deep {
+		from := k * x.Dilations[0]
+		s := v
+		if deep > 1 || x.Strides[0] > 1 {
+			s = insert(g, n, op.Slice, n.Name, nil, v, ints1(g, n.Name+"/from", []int{from}),
+				ints1(g, n.Name+"/to", []int{from + (x.Out[0]-1)*x.Strides[0] + 1}),
+				ints1(g, n.Name+"/axis", []int{1}), ints1(g, n.Name+"/step", []int{x.Strides[0]}))
+		}
+		layers = append(layers, reshape(g, n, s, []int{x.N * x.Out[0], x.Group, in, x.In[1], x.In[2]}, n.Name))
+	}
+	if v = layers[0]; deep > 1 {
+		v = insert(g, n, op.Concat, n.Name, ir.Attrs{"axis": ir.Int(2)}, layers...)
+	}
+	v = reshape(g, n, v, []int{x.N * x.Out[0], x.CIn * deep, x.In[1], x.In[2]}, n.Name)
+	w := n.In[1].Const.Transpose([]int{0, 2, 1, 3, 4}).Reshaped([]int{x.COut, deep * in, x.Kernel[1], x.Kernel[2]})
+	attrs := n.Attrs.Clone()
+	delete(attrs, "auto_pad")
+	attrs["kernel_shape"], attrs["strides"] = ir.Ints(x.Kernel[1:]...), ir.Ints(x.Strides[1:]...)
+	attrs["dilations"] = ir.Ints(x.Dilations[1:]...)
+	attrs["pads"] = ir.Ints(append(append([]int{}, x.PadBegin[1:]...), x.PadEnd[1:]...)...)
+	v = insert(g, n, op.Conv, n.Name, attrs, append([]*ir.Value{v, g.AddConst(n.In[1].Name, w)}, n.In[2:]...)...)
+	v = reshape(g, n, v, []int{x.N, x.Out[0], x.COut, x.Out[1], x.Out[2]}, n.Name)
+	return transpose(g, n, v, []int{0, 2, 1, 3, 4}, n.Name)
+}
+
+// poolTwice is a pool over height and width, and one over depth.
+func poolTwice(g *ir.Graph, n *ir.Node, x *op.PoolGeom) *ir.Value {
+	pool := func(v *ir.Value, shape []int, from, to, ones int) *ir.Value {
+		flat := func(v []int, one int) []int {
+			return append(append([]int{}, v[from:to]...), slices.Repeat([]int{one}, ones)...)
+		}
+		attrs := n.Attrs.Clone()
+		delete(attrs, "auto_pad")
+		attrs["kernel_shape"], attrs["strides"] = ir.Ints(flat(x.Kernel, 1)...), ir.Ints(flat(x.Strides, 1)...)
+		if len(x.Dilations) > 0 && attrs["dilations"].Ints != nil {
+			attrs["dilations"] = ir.Ints(flat(x.Dilations, 1)...)
+		}
+		attrs["pads"] = ir.Ints(append(flat(x.PadBegin, 0), flat(x.PadEnd, 0)...)...)
+		return insert(g, n, n.Op, n.Name, attrs, reshape(g, n, v, shape, n.Name))
+	}
+	v := pool(n.In[0], []int{x.N, x.C * x.In[0], x.In[1], x.In[2]}, 1, 3, 0)
+	v = pool(v, []int{x.N, x.C, x.In[0], x.Out[1] * x.Out[2]}, 0, 1, 1)
+	return reshape(g, n, v, n.Out[0].Type.Shape, n.Name)
+}
