@@ -73,17 +73,16 @@ func piece(n int) int {
 	return 9 + 3*roundUp(n, vector)/vector
 }
 
-// shared: neighbouring pixels have columns in common, and to copy those once
-// takes less than to copy a patch for each pixel.
-func (c *convolution) shared() bool {
-	if c.Dilation.W != 1 || c.Out.W == 1 {
-		return false
-	}
-	patch := c.Kernel.H * piece(c.Kernel.W*c.depth())
+// gathered is about what it takes to copy columns that n pixels of a row share, and a patch for each of them.
+func (c *convolution) gathered(n int) (shared, patches int) {
+	d, row := c.depth(), (n-1)*c.Stride.W+c.Kernel.W
+	shared, patches = row*piece(d), n*piece(c.Kernel.W*d)+12
 	if c.G.Group > 1 {
-		patch = c.Kernel.H * c.Kernel.W * piece(c.depth())
+		patches = n * c.Kernel.W * piece(d)
+	} else if some := vector / d; some >= 3 && ((vector-1)/d*c.Kernel.H+1)*d <= 256 {
+		shared = 8 + 5*roundUp(row, some)/some + 90/(c.Out.H*c.Kernel.H)
 	}
-	return c.Stride.W*c.Kernel.H*piece(c.depth()) < patch
+	return c.Kernel.H * shared, c.Kernel.H * patches
 }
 
 // columns is the layer with the weights [KH][KW][CI] of every row in the order
@@ -226,7 +225,7 @@ func (c *convolution) call(out call.Arg, generic, where bool, table call.Arg) co
 	params := param.Struct(&param.HeliumConvolve{Mac: mac, Batch: g.N, InPitch: in, Depth: c.depth(), Groups: g.Group,
 		InZero: call.T(-c.l.Params.InOff), Block: b.block, Shared: b.shared, GroupBytes: len(weights) / g.Group,
 		GroupStep: per * l.bytes(), Table: table}, &c.Window)
-	x := computed{tile: kept, rows: rows, scratch: b.scratch, block: b.block, shared: b.shared != 0}
+	x := computed{tile: kept, rows: rows, scratch: b.scratch, block: b.block, shared: b.shared == 1}
 	if b.block == 0 {
 		x.Call = call.Call{Func: "nncc_helium_convolve_rows_s8", Args: []call.Arg{params, i8In(0), packed(weights),
 			i8Out(0), kept.fn()}}
@@ -280,17 +279,28 @@ func (c *convolution) copied(t tile, vectors int) blocks {
 	some := (c.In.H*c.In.W*g.CIn + c.Out.H*c.Out.W*g.COut) * l.bytes() / 50
 	most := scratchBytes * l.bytes()
 	block := min(most/patch, 16*l.bytes()+some/patch, c.Out.H*c.Out.W)
-	if c.shared() {
+	w, column := c.Out.W, c.Kernel.H*c.depth()
+	strip := ((w-1)*c.Stride.W + c.Kernel.W) * column
+	columns, patches := c.gathered(w)
+	per := g.COut / g.Group
+	alone := once(t, per, w) + w%2*roundUp(per, 4)/4*(7*vectors+11) // the products of a row of pixels
+	among, copies := w*once(t, per, block)/max(1, block), w*piece(c.Kernel.W*column)
+	if c.Dilation.W == 1 && w > 1 && columns+min(alone, copies+among) < patches+among {
 		b.l = c.columns()
-		b.shared, b.step = 1, c.Stride.W*c.Kernel.H*c.depth()
-		rest = patch - b.step // of the last pixel
-		block = min((most-rest)/b.step, c.Out.W)
-		if w := c.Out.W; block < w { // blocks of about the same size
-			block = max(2, block)
-			block = roundUp((w+roundUp(w, block)/block-1)/(roundUp(w, block)/block), 2)
+		if copies+among < alone && strip+2*patch <= most {
+			b.shared, rest = 2, strip
+			block = min(block, (most-rest)/patch)
+		} else {
+			b.shared, b.step = 1, c.Stride.W*column
+			rest = patch - b.step // of the last pixel
+			block = min((most-rest)/b.step, w)
+			if block < w { // blocks of about the same size
+				block = max(2, block)
+				block = roundUp((w+roundUp(w, block)/block-1)/(roundUp(w, block)/block), 2)
+			}
 		}
 	}
-	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && b.shared == 0 {
+	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && b.shared != 1 {
 		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
 		if t.body == fourRows && patch <= most {
 			block = min(roundUp(block, 4), c.Out.H*c.Out.W)

@@ -208,13 +208,14 @@ typedef struct
  * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is
  * copied into scratch, the input's zero point where they stick out, and goes through `dot`; no patch of the whole image
  * is ever held. Where neighbours overlap (`shared`), columns of kernel_h taps are copied, a pixel's patch is kernel_w
- * of them, and the weights are in the order [KW][KH][I]: every input is copied kernel_h / stride_h times only.
+ * of them, and the weights are in the order [KW][KH][I]: every input is copied kernel_h / stride_h times only. For
+ * short rows of pixels (`shared` 2) patches are copied from there, so that `dot` has more of them.
  * Otherwise patches [KH][KW][I] are copied one by one. What lies behind a patch in its last vector meets weights of
  * zero.
  *
  * scratch, 16-byte aligned: shared, ((block - 1) * stride_w + kernel_w) * kernel_h * I bytes and what the last vector
- * has more; else block * mac.step. mac.channels are those of one group, mac.single is 0. packed: the records of one
- * group after the other's.
+ * has more, behind block * mac.step for shared 2; else the latter. mac.channels are those of one group, mac.single is
+ * 0. packed: the records of one group after the other's.
  *
  * A piece of up to 16 bytes takes 6 instructions, longer ones 9 and 3 for every 16 bytes: 3x3 with 16 -> 16 channels
  * and stride 1, 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.

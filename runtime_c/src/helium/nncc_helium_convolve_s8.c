@@ -24,8 +24,11 @@ typedef struct
 {
     const int8_t *row; /* of the input at the first tap inside, first channel of the group */
     nncc_helium_range y;
-    int32_t channels; /* of the group */
-    int32_t spread;   /* from the first column of a patch to the last */
+    int32_t channels;                  /* of the group */
+    int32_t spread;                    /* from the first column of a patch to the last */
+    int8_t *columns;                   /* that neighbours share, where patches are copied from them */
+    int32_t whole;                     /* of short columns, in a vector; 0: they do not lie so */
+    uint8_t places[NNCC_HELIUM_BYTES]; /* where bytes of those go */
 } nncc_band;
 
 /*
@@ -55,6 +58,33 @@ static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band
     }
 }
 
+#if NNCC_HELIUM_MVE
+/* `rows` rows of short columns, one after the other: the bytes of each vector go to their places. Those of a column
+ * that is not whole are in the next vector, too. */
+static void nncc_spread(const nncc_band *b, const nncc_pieces *a, int8_t *to, const int8_t *from, int32_t rows)
+{
+    const int32_t lanes = b->whole * b->channels;
+    const int32_t step = b->whole * a->to_step;
+    const int32_t before = (a->count - 1) / b->whole;
+    const mve_pred16_t rest = vctp8q((uint32_t)((a->count - before * b->whole) * b->channels));
+    const uint8x16_t places = vldrbq_u8(b->places);
+
+    for (; rows > 0; rows--) {
+        const int8_t *x = from;
+        int8_t *y = to;
+
+        for (int32_t i = before; i > 0; i--) {
+            vstrbq_scatter_offset_s8(y, places, vldrbq_s8(x));
+            x += lanes;
+            y += step;
+        }
+        vstrbq_scatter_offset_p_s8(y, places, vldrbq_z_s8(x, rest), rest);
+        from += a->from_step;
+        to += b->channels;
+    }
+}
+#endif
+
 /* Columns of kernel_h taps, one after the other, that neighbouring pixels share. */
 static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t columns,
                                int8_t *to)
@@ -63,13 +93,22 @@ static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_
     int32_t last = left + columns > p->in_w ? p->in_w - left : columns;
     nncc_pieces a;
 
-    if (first < last) {
-        a.n = b->channels;
-        a.from_step = p->in_pitch;
-        a.to_step = p->kernel_h * b->channels;
-        a.count = last - first;
-        nncc_band_copy(p, b, left + first, to + first * a.to_step, b->channels, &a);
+    if (first >= last) {
+        return;
     }
+    a.n = b->channels;
+    a.from_step = p->in_pitch;
+    a.to_step = p->kernel_h * b->channels;
+    a.count = last - first;
+    to += first * a.to_step;
+#if NNCC_HELIUM_MVE
+    if (b->whole > 0 && b->y.first < b->y.last) {
+        a.from_step = p->dilation_h * p->in_w * a.n;
+        nncc_spread(b, &a, to + b->y.first * a.n, b->row + (left + first) * a.n, b->y.last - b->y.first);
+        return;
+    }
+#endif
+    nncc_band_copy(p, b, left + first, to, b->channels, &a);
 }
 
 /* A patch [kernel_h][kernel_w][channels] for each of n pixels. */
@@ -220,10 +259,22 @@ static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, 
         while (ox < p->out_w) {
             int32_t n = p->block - held < p->out_w - ox ? p->block - held : p->out_w - ox;
 
-            nncc_write(p, b, ox * p->stride_w - p->pad_left, n, scratch + held * p->mac.step);
+            if (p->shared > 1) {
+                const int32_t column = p->kernel_h * b->channels;
+
+                if (ox == 0) {
+                    nncc_write(p, b, -p->pad_left, p->out_w, b->columns);
+                }
+                for (int32_t i = 0; i < n; i++) {
+                    nncc_copy(scratch + (held + i) * p->mac.step, b->columns + (ox + i) * p->stride_w * column,
+                              p->kernel_w * column);
+                }
+            } else {
+                nncc_write(p, b, ox * p->stride_w - p->pad_left, n, scratch + held * p->mac.step);
+            }
             held += n;
             ox += n;
-            if (held == p->block || p->shared != 0 || (oy == p->out_h - 1 && ox == p->out_w)) {
+            if (held == p->block || p->shared == 1 || (oy == p->out_h - 1 && ox == p->out_w)) {
                 y = nncc_conv_dots(p, a, packed, scratch, y, held, dot);
                 held = 0;
             }
@@ -246,6 +297,17 @@ static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a
 
     b.channels = p->depth;
     b.spread = (p->kernel_w - 1) * p->dilation_w;
+    b.columns = scratch + p->block * p->mac.step;
+    b.whole = NNCC_HELIUM_BYTES / p->depth;
+    if (p->shared == 0 || p->in_pitch != p->depth || b.whole < 3 ||
+        (15 / p->depth * p->kernel_h + 1) * p->depth > 256) {
+        b.whole = 0;
+    }
+    for (int32_t i = 0, at = 0; b.whole > 0 && i < NNCC_HELIUM_BYTES; at += p->kernel_h * p->depth) {
+        for (int32_t c = 0; c < p->depth && i < NNCC_HELIUM_BYTES; c++) {
+            b.places[i++] = (uint8_t)(at + c);
+        }
+    }
     for (int32_t g = 0; g < p->groups; g++) {
         for (int32_t n = 0; n < p->batch; n++) {
             nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,

@@ -23,86 +23,47 @@ typedef struct
     int32_t count;
 } nncc_pieces;
 
+#if NNCC_HELIUM_ASM
+/* Pieces of a vector or two; what is in front of the loop. */
+#define NNCC_HELIUM_PIECES(front, load, store) \
+    __asm volatile(front "dls lr, %[count]\n" \
+                         "1:\n\t" load "add %[from], %[from], %[from_step]\n\t" store \
+                         "add %[to], %[to], %[to_step]\n\t" \
+                         "le lr, 1b\n\t" \
+                   : [to] "+r"(to), [from] "+r"(from) \
+                   : [n] "r"(n), [count] "r"(a->count), [from_step] "r"(from_step), [to_step] "r"(to_step) \
+                   : "q0", "q1", "lr", "cc", "memory")
+#endif
+
 static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc_pieces *a)
 {
+    const int32_t n = a->n, from_step = a->from_step, to_step = a->to_step;
+
 #if NNCC_HELIUM_ASM
-    if (a->n == NNCC_HELIUM_BYTES) {
-        __asm volatile("dls lr, %[count]\n"
-                       "1:\n\t"
-                       "vldrb.8 q0, [%[from]]\n\t"
-                       "add %[from], %[from], %[from_step]\n\t"
-                       "vstrb.8 q0, [%[to]]\n\t"
-                       "add %[to], %[to], %[to_step]\n\t"
-                       "le lr, 1b\n\t"
-                       : [to] "+r"(to), [from] "+r"(from)
-                       : [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
-                       : "q0", "lr", "cc", "memory");
-    } else if (a->n == 2 * NNCC_HELIUM_BYTES) {
-        __asm volatile("dls lr, %[count]\n"
-                       "1:\n\t"
-                       "vldrb.8 q0, [%[from]]\n\t"
-                       "vldrb.8 q1, [%[from], #16]\n\t"
-                       "add %[from], %[from], %[from_step]\n\t"
-                       "vstrb.8 q0, [%[to]]\n\t"
-                       "vstrb.8 q1, [%[to], #16]\n\t"
-                       "add %[to], %[to], %[to_step]\n\t"
-                       "le lr, 1b\n\t"
-                       : [to] "+r"(to), [from] "+r"(from)
-                       : [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
-                       : "q0", "q1", "lr", "cc", "memory");
-    } else if (a->n < NNCC_HELIUM_BYTES) {
-        __asm volatile("vctp.8 %[n]\n\t"
-                       "dls lr, %[count]\n"
-                       "1:\n\t"
-                       "vpstt\n\t"
-                       "vldrbt.8 q0, [%[from]]\n\t"
-                       "vstrbt.8 q0, [%[to]]\n\t"
-                       "add %[from], %[from], %[from_step]\n\t"
-                       "add %[to], %[to], %[to_step]\n\t"
-                       "le lr, 1b\n\t"
-                       : [to] "+r"(to), [from] "+r"(from)
-                       : [n] "r"(a->n), [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
-                       : "q0", "lr", "cc", "memory");
-    } else {
-        NNCC_REG(int8_t *, y, "r0", to);
-        NNCC_REG(const int8_t *, x, "r1", from);
-        NNCC_REG(int32_t, count, "r4", a->count);
-        NNCC_REG(int32_t, n, "r5", a->n);
-        NNCC_REG(int32_t, from_step, "r6", a->from_step);
-        NNCC_REG(int32_t, to_step, "r8", a->to_step);
-
-        __asm volatile("1:\n\t"
-                       "mov r2, %[from]\n\t"
-                       "mov r3, %[to]\n\t"
-                       "dlstp.8 lr, %[n]\n"
-                       "2:\n\t"
-                       "vldrb.8 q0, [r2], #16\n\t"
-                       "vstrb.8 q0, [r3], #16\n\t"
-                       "letp lr, 2b\n\t"
-                       "add %[from], %[from], %[from_step]\n\t"
-                       "add %[to], %[to], %[to_step]\n\t"
-                       "subs %[count], %[count], #1\n\t"
-                       "bne 1b\n\t"
-                       : [to] "+r"(y), [from] "+r"(x), [count] "+r"(count)
-                       : [n] "r"(n), [from_step] "r"(from_step), [to_step] "r"(to_step)
-                       : "r2", "r3", "q0", "lr", "cc", "memory");
-    }
-#elif NNCC_HELIUM_MVE
-    const nncc_short_runs r = {a->n, a->count, a->from_step, a->to_step};
-
-    if (r.n == NNCC_HELIUM_BYTES) {
-        for (int32_t i = r.count; i > 0; i--) {
-            vstrbq_s8(to, vldrbq_s8(from));
-            from += r.from_step;
-            to += r.to_step;
-        }
+    if (n == NNCC_HELIUM_BYTES) {
+        NNCC_HELIUM_PIECES("", "vldrb.8 q0, [%[from]]\n\t", "vstrb.8 q0, [%[to]]\n\t");
         return;
     }
-    nncc_copy_runs(&r, to, from);
-#else
+    if (n == 2 * NNCC_HELIUM_BYTES) {
+        NNCC_HELIUM_PIECES("", "vldrb.8 q0, [%[from]]\n\tvldrb.8 q1, [%[from], #16]\n\t",
+                           "vstrb.8 q0, [%[to]]\n\tvstrb.8 q1, [%[to], #16]\n\t");
+        return;
+    }
+    if (n < NNCC_HELIUM_BYTES) {
+        NNCC_HELIUM_PIECES("vctp.8 %[n]\n\t", "vpstt\n\tvldrbt.8 q0, [%[from]]\n\tvstrbt.8 q0, [%[to]]\n\t", "");
+        return;
+    }
+#elif NNCC_HELIUM_MVE
+    if (n != NNCC_HELIUM_BYTES) {
+        const nncc_short_runs r = {n, a->count, from_step, to_step};
 
-    for (int32_t i = 0; i < a->count; i++) {
-        memcpy(to + i * a->to_step, from + i * a->from_step, (size_t)a->n);
+        nncc_copy_runs(&r, to, from);
+        return;
     }
 #endif
+    for (int32_t i = a->count; i > 0; i--) {
+        nncc_copy(to, from, n);
+        from += from_step;
+        to += to_step;
+    }
 }
