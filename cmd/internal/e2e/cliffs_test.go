@@ -47,10 +47,10 @@ func TestCliffs(t *testing.T) {
 			class, _, _ := strings.Cut(kinds[at].Name, ":")
 			x, values := limits[class+core], float64(n.Out[0].Type.Elems())
 			if n.Op.MACs != nil {
-				limit[at] += x[0]*float64(n.Op.MACs(n)) + x[1]*values
+				limit[at] += x[0] * float64(n.Op.MACs(n))
 			}
 			if n.Name[0] == 'y' {
-				limit[at] += x[2] * max(values, float64(n.In[0].Type.Elems()))
+				limit[at] += x[1]*values + x[2]*max(values, float64(n.In[0].Type.Elems()))
 			}
 		}
 		config := driver.Defaults()

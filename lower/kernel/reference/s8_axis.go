@@ -108,7 +108,7 @@ func lowerReduceSum(l *lowering, n *kernel.Node) {
 		f = append(f, doubtFields(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node))...)
 	} else {
 		f = append(f, meanFields(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node), true,
-			r.inner > 1 && r.axis <= 255)...)
+			r.inner == 1 || r.axis <= 255)...)
 	}
 	l.call(l.low.Kernel, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 }

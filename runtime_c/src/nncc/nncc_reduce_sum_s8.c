@@ -6,11 +6,27 @@
 #include "nncc_s8.h"
 #include "nncc_simd32.h"
 
+#if !NNCC_MVE
+/* The form of words. */
+static inline int8_t nncc_reduced_words(const nncc_reduce_s8_params *p, int32_t sum)
+{
+    const int32_t acc = (sum - p->axis * p->in_zero) * (1 << p->up);
+    const int32_t v = ((int32_t)((int64_t)acc * p->mult >> 32) + (int32_t)p->bias) >> p->shift;
+
+    return (int8_t)(v < p->act_min ? p->act_min : (v > p->act_max ? p->act_max : v));
+}
+#endif
+
 /* The result of a sum of the values themselves. */
 static int8_t nncc_reduced(const nncc_reduce_s8_params *p, int32_t sum)
 {
     const int32_t acc = sum - p->axis * p->in_zero;
 
+#if !NNCC_MVE
+    if (p->up != 0) {
+        return nncc_reduced_words(p, sum);
+    }
+#endif
     if (p->mult != 0) {
         return nncc_mean_mult_s8(acc, p->mult, p->bias, p->shift, p->act_min, p->act_max);
     }
@@ -30,30 +46,61 @@ static inline int32x4_t nncc_reduced4(const nncc_reduce_s8_params *p, int32x4_t 
     return nncc_limit4(vshlq_r_s32(v, -p->shift), vdupq_n_s32(p->act_min), vdupq_n_s32(p->act_max));
 }
 
-/* The form of words, of eight columns at a time: sums of halfwords, of 255 rows at most. */
+/* The results of eight sums. */
+static inline int16x8_t nncc_reduced8(const nncc_reduce_s8_params *p, int16x8_t sum)
+{
+    const int32x4_t even = nncc_reduced4(p, vmovlbq_s16(sum)), odd = nncc_reduced4(p, vmovltq_s16(sum));
+
+    return vmovntq_s32(vreinterpretq_s16_s32(even), odd);
+}
+
+/* The form of words, of sixteen columns at a time, then eight: sums of halfwords, of 255 rows at most. */
 static void nncc_reduce_columns(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
 {
     const nncc_reduce_s8_params q = *p; /* no store changes it */
+    int32_t left = q.inner;
 
-    for (int32_t left = q.inner; left > 0; left -= 8) {
+    for (; left >= 16; left -= 16) {
+        int16x8_t a = vdupq_n_s16(0), b = a;
+        const int8_t *from = x;
+
+        for (int32_t k = q.axis; k > 0; k--) {
+            a = vaddq_s16(a, vldrbq_s16(from));
+            b = vaddq_s16(b, vldrbq_s16(from + 8));
+            from += q.inner;
+        }
+        vstrbq_s16(y, nncc_reduced8(&q, a));
+        vstrbq_s16(y + 8, nncc_reduced8(&q, b));
+        x += 16;
+        y += 16;
+    }
+    for (; left > 0; left -= 8) {
         const int16x8_t sum = nncc_columns_sum(x, q.axis, q.inner, left);
-        const int32x4_t even = nncc_reduced4(&q, vmovlbq_s16(sum)), odd = nncc_reduced4(&q, vmovltq_s16(sum));
 
-        vstrbq_p_s16(y, vmovntq_s32(vreinterpretq_s16_s32(even), odd), vctp16q((uint32_t)left));
+        vstrbq_p_s16(y, nncc_reduced8(&q, sum), vctp16q((uint32_t)left));
         x += 8;
         y += 8;
     }
 }
 
-#else
-
-static inline int8_t nncc_reduced_words(const nncc_reduce_s8_params *p, int32_t sum)
+/* The same of rows, four at a time. */
+static void nncc_reduce_rows(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
 {
-    const int32_t acc = (sum - p->axis * p->in_zero) * (1 << p->up);
-    const int32_t v = ((int32_t)((int64_t)acc * p->mult >> 32) + (int32_t)p->bias) >> p->shift;
+    const nncc_reduce_s8_params q = *p;
 
-    return (int8_t)(v < p->act_min ? p->act_min : (v > p->act_max ? p->act_max : v));
+    for (int32_t left = q.outer; left > 0; left -= 4) {
+        int32_t sum[4] = {0};
+
+        for (int32_t k = 0; k < 4 && k < left; k++) {
+            sum[k] = nncc_bytes_sum(x, q.axis);
+            x += q.axis;
+        }
+        vstrbq_p_s32(y, nncc_reduced4(&q, vldrwq_s32(sum)), vctp32q((uint32_t)left));
+        y += 4;
+    }
 }
+
+#else
 
 /* The form of words, of four columns at a time where halfwords are added. */
 static void nncc_reduce_columns(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y)
@@ -95,6 +142,12 @@ void nncc_reduce_sum_s8(const nncc_reduce_s8_params *p, const int8_t *x, int8_t 
 {
     const int32_t inner = p->inner;
 
+#if NNCC_MVE
+    if (inner == 1 && p->up != 0) {
+        nncc_reduce_rows(p, x, y);
+        return;
+    }
+#endif
     for (int32_t o = 0; o < p->outer; o++) {
         if (inner == 1) {
             *y++ = nncc_reduced(p, nncc_bytes_sum(x, p->axis));
