@@ -75,9 +75,7 @@ func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout
 		return n, nil
 	}
 	i := g.Index(at)
-	if i < 0 {
-		panic(bug.Errorf("InsertBefore a node of another graph"))
-	}
+	bug.If(i < 0, "InsertBefore a node of another graph")
 	n.pos = i
 	g.Nodes = slices.Insert(g.Nodes, i, n)
 	return n, nil
@@ -268,15 +266,11 @@ func (g *Graph) Clone() *Graph {
 // Remove deletes a node; its outputs must have no readers.
 func (g *Graph) Remove(n *Node) {
 	for _, v := range n.Out {
-		if len(v.uses) > 0 || g.IsOutput(v) {
-			panic(bug.Errorf("removing %s while %s is in use", n, v))
-		}
+		bug.If(len(v.uses) > 0 || g.IsOutput(v), "removing %s while %s is in use", n, v)
 	}
 	g.detach(n)
 	i := g.Index(n)
-	if i < 0 {
-		panic(bug.Errorf("removing a node of another graph"))
-	}
+	bug.If(i < 0, "removing a node of another graph")
 	g.Nodes = append(g.Nodes[:i], g.Nodes[i+1:]...)
 }
 

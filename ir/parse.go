@@ -38,9 +38,7 @@ type parser struct {
 
 // graph parses what follows the keyword graph or body.
 func (p *parser) graph(depth int) *Graph {
-	if depth > maxDepth {
-		p.Failf("bodies are nested more than %d deep", maxDepth)
-	}
+	p.Refuse(depth > maxDepth, "bodies are nested more than %d deep", maxDepth)
 	g := New(p.Take(syntax.String, "the graph's name as a string"))
 	vals := map[string]*Value{}
 	p.Want("{")
@@ -78,9 +76,7 @@ func (p *parser) graph(depth int) *Graph {
 func (p *parser) define(g *Graph, vals map[string]*Value) *Value {
 	pos := p.Tok.Pos
 	name := p.Take(syntax.Value, "a value such as %x")
-	if vals[name] != nil {
-		p.FailAt(pos, "%%%s is defined twice", name)
-	}
+	p.RefuseAt(vals[name] != nil, pos, "%%%s is defined twice", name)
 	v := &Value{ID: g.id(), Name: name}
 	g.names[name] = true
 	vals[name] = v
@@ -91,9 +87,7 @@ func (p *parser) use(vals map[string]*Value) *Value {
 	pos := p.Tok.Pos
 	name := p.Take(syntax.Value, "a value such as %x")
 	v := vals[name]
-	if v == nil {
-		p.FailAt(pos, "%%%s is not defined before this line", name)
-	}
+	p.RefuseAt(v == nil, pos, "%%%s is not defined before this line", name)
 	return v
 }
 
@@ -102,10 +96,8 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 	n := &Node{ID: g.id(), Attrs: Attrs{}}
 	infer := false
 	outs := map[string]*Value{} // visible only after the node
-	for {
-		if vals[p.Tok.Text] != nil && p.Tok.Kind == syntax.Value {
-			p.Failf("%s is defined twice", p.Tok)
-		}
+	for more := true; more; more = p.Accept(",") {
+		p.Refuse(vals[p.Tok.Text] != nil && p.Tok.Kind == syntax.Value, "%s is defined twice", p.Tok)
 		v := p.define(g, outs)
 		v.Def, v.Index = n, len(n.Out)
 		if p.Accept(":") {
@@ -114,15 +106,12 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 			infer = true
 		}
 		n.Out = append(n.Out, v)
-		if !p.Accept(",") {
-			break
-		}
 	}
 	n.Name = n.Out[0].Name
 	p.Want("=")
 	p.op(n)
 	p.Want("(")
-	for !p.Is(")") {
+	p.List(")", func() {
 		if p.Accept("-") {
 			n.In = append(n.In, nil)
 		} else {
@@ -130,11 +119,7 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 			v.uses = append(v.uses, Use{n, len(n.In)})
 			n.In = append(n.In, v)
 		}
-		if !p.Accept(",") {
-			break
-		}
-	}
-	p.Want(")")
+	})
 	n.dropAbsent()
 	if p.Accept("{") {
 		p.attrs(n)
@@ -150,11 +135,8 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 	}
 	if p.IsWord("from") {
 		p.Advance()
-		for {
+		for more := true; more; more = p.Accept(",") {
 			n.Origin = append(n.Origin, p.Take(syntax.String, "an ONNX node's name as a string"))
-			if !p.Accept(",") {
-				break
-			}
 		}
 	}
 	for p.IsWord("body") {
@@ -195,9 +177,7 @@ func (p *parser) infer(n *Node, pos int) {
 		}()
 		return InferNode(n)
 	}()
-	if err != nil {
-		p.FailAt(pos, "%v", err)
-	}
+	p.RefuseAt(err != nil, pos, "%v", err)
 	for i, v := range n.Out {
 		if v.Type.DType == tensor.Invalid {
 			v.Type = types[i]
@@ -206,22 +186,15 @@ func (p *parser) infer(n *Node, pos int) {
 }
 
 func (p *parser) attrs(n *Node) {
-	for !p.Is("}") {
+	p.List("}", func() {
 		pos, name := p.Tok.Pos, p.Tok.Text
-		if p.Tok.Kind != syntax.Ident && p.Tok.Kind != syntax.String {
-			p.Failf("found %s, want an attribute's name", p.Tok)
-		}
+		p.Refuse(p.Tok.Kind != syntax.Ident && p.Tok.Kind != syntax.String, "found %s, want an attribute's name", p.Tok)
 		p.Advance()
-		if _, twice := n.Attrs[name]; twice {
-			p.FailAt(pos, "attribute %s is given twice", name)
-		}
+		_, twice := n.Attrs[name]
+		p.RefuseAt(twice, pos, "attribute %s is given twice", name)
 		p.Want("=")
 		n.Attrs[name] = p.attr()
-		if !p.Accept(",") {
-			break
-		}
-	}
-	p.Want("}")
+	})
 }
 
 // attr reads one attribute value; numbers with a point, an exponent, inf or
@@ -249,18 +222,15 @@ func (p *parser) attr() Attr {
 		return Attr{Kind: AttrTensor}
 	case t.Kind == syntax.Number && syntax.IsInteger(t.Text):
 		v, err := strconv.ParseInt(t.Text, 10, 64)
-		if err != nil {
-			p.Failf("integer %s does not fit 64 bits", t.Text)
-		}
+		p.Refuse(err != nil, "integer %s does not fit 64 bits", t.Text)
 		p.Advance()
 		return Attr{Kind: AttrInt, Int: v}
 	case p.IsFloat():
 		return Attr{Kind: AttrFloat, Float: p.Float32()}
 	case t.Kind == syntax.Ident:
 		ty := p.Type()
-		if ty.Order != nil || ty.Quant != nil {
-			p.FailAt(t.Pos, "a tensor attribute has neither memory order nor quantisation")
-		}
+		p.RefuseAt(ty.Order != nil || ty.Quant != nil, t.Pos,
+			"a tensor attribute has neither memory order nor quantisation")
 		return Attr{Kind: AttrTensor, Tensor: p.Data(ty.DType, ty.Shape)}
 	}
 	p.Failf("found %s, want an attribute's value", p.Tok)

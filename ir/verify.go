@@ -27,17 +27,11 @@ func (g *Graph) Verify() []error {
 		}
 	}
 	for v, k := range c.uses {
-		if len(v.uses) != k {
-			c.badf("%s: %d uses listed, %d found", v, len(v.uses), k)
-		}
+		c.badIf(len(v.uses) != k, "%s: %d uses listed, %d found", v, len(v.uses), k)
 	}
 	for i, v := range g.Out {
-		if !c.defined[v] && v.Const == nil {
-			c.badf("graph output %s is never defined", g.OutNames[i])
-		}
-		if !slices.Contains(g.outs[v], i) {
-			c.badf("graph output %s was put there behind the graph's back", g.OutNames[i])
-		}
+		c.badIf(!c.defined[v] && v.Const == nil, "graph output %s is never defined", g.OutNames[i])
+		c.badIf(!slices.Contains(g.outs[v], i), "graph output %s was put there behind the graph's back", g.OutNames[i])
 	}
 	return c.errs
 }
@@ -55,13 +49,15 @@ func (c *verifier) badf(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf(format, args...))
 }
 
+func (c *verifier) badIf(is bool, format string, args ...any) {
+	if is {
+		c.badf(format, args...)
+	}
+}
+
 func (c *verifier) define(v *Value) {
-	if c.defined[v] {
-		c.badf("%s is defined twice", v)
-	}
-	if c.names[v.Name] {
-		c.badf("two values are called %s", v)
-	}
+	c.badIf(c.defined[v], "%s is defined twice", v)
+	c.badIf(c.names[v.Name], "two values are called %s", v)
 	c.defined[v], c.names[v.Name] = true, true
 	for _, e := range checkType(v.Type) {
 		c.badf("%s: %s", v, e)
@@ -80,9 +76,7 @@ func (c *verifier) inputs(n *Node) {
 				c.listed[u] = v
 			}
 		}
-		if c.listed[Use{n, i}] != v {
-			c.badf("%s: use list of %s lacks input %d", n, v, i)
-		}
+		c.badIf(c.listed[Use{n, i}] != v, "%s: use list of %s lacks input %d", n, v, i)
 		switch {
 		case v.Const == nil && !c.defined[v]:
 			c.badf("%s: input %s is read before it is defined", n, v)
@@ -90,9 +84,8 @@ func (c *verifier) inputs(n *Node) {
 			if !c.defined[v] {
 				c.define(v)
 			}
-			if v.Const.DType != v.Type.DType || !slices.Equal(v.Const.Shape, v.Type.Shape) {
-				c.badf("%s: constant %s holds %s, its type is %s", n, v, v.Const, v.Type)
-			}
+			c.badIf(v.Const.DType != v.Type.DType || !slices.Equal(v.Const.Shape, v.Type.Shape),
+				"%s: constant %s holds %s, its type is %s", n, v, v.Const, v.Type)
 		}
 	}
 }
@@ -100,9 +93,7 @@ func (c *verifier) inputs(n *Node) {
 // outputs checks the results of a node against inference.
 func (c *verifier) outputs(n *Node) {
 	for i, v := range n.Out {
-		if v.Def != n || v.Index != i {
-			c.badf("%s: output %d does not point back", n, i)
-		}
+		c.badIf(v.Def != n || v.Index != i, "%s: output %d does not point back", n, i)
 		c.define(v)
 	}
 	types, err := InferNode(n)
@@ -111,9 +102,8 @@ func (c *verifier) outputs(n *Node) {
 		return
 	}
 	for i, v := range n.Out {
-		if !slices.Equal(types[i].Shape, v.Type.Shape) {
-			c.badf("%s: output %s has shape %v, inference says %v", n, v, v.Type.Shape, types[i].Shape)
-		}
+		c.badIf(!slices.Equal(types[i].Shape, v.Type.Shape), "%s: output %s has shape %v, inference says %v", n, v,
+			v.Type.Shape, types[i].Shape)
 		if v.Type.Quant == nil && !n.Quantised() && types[i].DType != v.Type.DType {
 			c.badf("%s: output %s has type %s, inference says %s", n, v, v.Type.DType, types[i].DType)
 		}

@@ -73,9 +73,8 @@ func (im *Image) device(v *ir.Value) Device {
 	fail.If(im.FrameWidth == 0, "input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
 		v.Name)
 	m := p.Image(im.FrameWidth, im.FrameHeight)
-	if err := m.Check(); err != nil {
-		fail.Errorf("image.frame: %w", err)
-	}
+	err := m.Check()
+	fail.If(err != nil, "image.frame: %w", err)
 	fail.If(m.Width%2 == 1 && (m.Format == preprocess.YUYV || m.Format == preprocess.UYVY),
 		"image.frame: %d x %d pixels as %s, which come in pairs; want an even width", m.Width, m.Height, m.Format)
 	says := fmt.Sprintf("%d x %d pixels of %s become %s", m.Width, m.Height, m.Format, p)

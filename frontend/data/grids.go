@@ -59,10 +59,8 @@ func (d *detector) view(key, name string, depth, anchors int) *grid {
 		g.anchors, g.depth = anchors, g.depth/anchors
 		g.f.Anchor = g.depth * g.f.Channel
 	}
-	if depth > 0 && g.depth != depth {
-		fail.Errorf("%s: output %s of shape %s has %d values for a prediction; want %d%s", key, name,
-			shapeText(t.Shape), g.depth, depth, d.other())
-	}
+	fail.If(depth > 0 && g.depth != depth, "%s: output %s of shape %s has %d values for a prediction; want %d%s", key,
+		name, shapeText(t.Shape), g.depth, depth, d.other())
 	return g
 }
 

@@ -106,9 +106,7 @@ func (m *outputs) list() string {
 
 // scores are an output with a value for each class, and how many there are.
 func (m *outputs) scores(from string, threshold []float64) (output, n int) {
-	if from == "" && len(m.names) != 1 {
-		fail.Errorf("from: which output has the scores? The model has %s", m.list())
-	}
+	fail.If(from == "" && len(m.names) != 1, "from: which output has the scores? The model has %s", m.list())
 	if from == "" {
 		from = m.names[0]
 	}
@@ -148,10 +146,9 @@ func (o *Outputs) boxes(m *outputs) *postprocess.Boxes {
 		fail.Errorf("head is missing: want one of %s", strings.Join(list, ", "))
 	}
 	d := &detector{Boxes: b, h: &heads[i], m: m, from: o.From}
-	if k := b.idle(d.h); len(k) > 0 {
-		fail.Errorf("%s: head %s knows none; take it out, or choose the head that it belongs to",
-			strings.Join(k, ", "), d.h.name)
-	}
+	k := b.idle(d.h)
+	fail.If(len(k) > 0, "%s: head %s knows none; take it out, or choose the head that it belongs to",
+		strings.Join(k, ", "), d.h.name)
 	d.size()
 	d.coding()
 	d.maps()

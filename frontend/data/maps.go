@@ -111,9 +111,8 @@ var none = postprocess.Field{Output: -1}
 func (d *detector) apart() {
 	boxes := d.Boxes.Boxes
 	d.needs("scores", d.Scores, len(boxes))
-	if d.out.Coding == postprocess.Points && len(d.Sizes) == 0 {
-		fail.Errorf("sizes is missing: the outputs with width and height; the model has %s", d.m.list())
-	}
+	fail.If(d.out.Coding == postprocess.Points && len(d.Sizes) == 0,
+		"sizes is missing: the outputs with width and height; the model has %s", d.m.list())
 	anchors := d.anchorCount(len(boxes))
 	for i, n := range boxes {
 		g := d.boxGrid(n, anchors)
@@ -182,10 +181,9 @@ func (d *detector) same(key, name string, depth int, g *grid) *grid {
 	if x.rows*x.cols*x.anchors == g.rows*g.cols*g.anchors && x.rows == 1 && g.rows == 1 {
 		return x
 	}
-	if x.rows != g.rows || x.cols != g.cols || x.anchors != g.anchors {
-		fail.Errorf("%s: output %s has %d x %d cells of %d, and %s has %d x %d of %d%s", key, name, x.cols,
-			x.rows, x.anchors, g.name, g.cols, g.rows, g.anchors, d.other())
-	}
+	fail.If(x.rows != g.rows || x.cols != g.cols || x.anchors != g.anchors,
+		"%s: output %s has %d x %d cells of %d, and %s has %d x %d of %d%s", key, name, x.cols, x.rows, x.anchors,
+		g.name, g.cols, g.rows, g.anchors, d.other())
 	return x
 }
 

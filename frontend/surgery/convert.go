@@ -83,9 +83,8 @@ func Convert(d *tensor.Dense, name string) *tensor.Dense {
 // them) and gives it another shape (nil leaves it; one size may be -1).
 func TransposeReshape(d *tensor.Dense, perm, shape []int) *tensor.Dense {
 	if perm != nil {
-		if err := checkPerm(perm, len(d.Shape)); err != nil {
-			fail.Errorf("%w (the constant has shape %v)", err, d.Shape)
-		}
+		err := checkPerm(perm, len(d.Shape))
+		fail.If(err != nil, "%w (the constant has shape %v)", err, d.Shape)
 		d = d.Transpose(perm)
 	}
 	if shape == nil {

@@ -211,10 +211,9 @@ func Merge(models []*Model, opt MergeOptions) *Model {
 		})
 	}
 	for _, o := range sortedKeys(opt.Connect) {
-		if !mg.done[o] {
-			fail.Errorf("connection %s → %s was not made: no model has such an output with a later "+
-				"model that has such an input", quote(o), quote(opt.Connect[o]))
-		}
+		fail.If(!mg.done[o],
+			"connection %s → %s was not made: no model has such an output with a later model that has such an input",
+			quote(o), quote(opt.Connect[o]))
 	}
 	mg.finish(opt.Outputs)
 	mg.m.Sort()
@@ -243,9 +242,8 @@ func (g *merger) add(c *Model, connect map[string]string) {
 			from[in] = in
 		}
 		if o := from[in]; o != "" {
-			if err := compatible(valueInfo(g.outputs, o), c.input(in)); err != nil {
-				fail.Errorf("connecting output %s to input %s: %w", quote(o), quote(in), err)
-			}
+			err := compatible(valueInfo(g.outputs, o), c.input(in))
+			fail.If(err != nil, "connecting output %s to input %s: %w", quote(o), quote(in), err)
 		}
 	}
 	g.collisions(c, from)
@@ -358,9 +356,8 @@ func (g *merger) shares(c *Model, s string) bool {
 			return true
 		}
 	case in != nil && both != nil:
-		if err := compatible(both, in); err != nil {
-			fail.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
-		}
+		err := compatible(both, in)
+		fail.If(err != nil, "input %s is also an input of a model before it: %w", quote(s), err)
 		return true
 	case in != nil:
 		fail.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
@@ -384,10 +381,8 @@ func (g *merger) finish(want []string) {
 	}
 	for _, s := range want {
 		v := valueInfo(g.outputs, s)
-		if v == nil {
-			fail.Errorf("output %s is an output of none of the models; they have %s", quote(s),
-				quoted(names(g.outputs)))
-		}
+		fail.If(v == nil, "output %s is an output of none of the models; they have %s", quote(s),
+			quoted(names(g.outputs)))
 		outs = append(outs, v)
 	}
 	g.m.graph().Output = outs

@@ -78,9 +78,7 @@ func readCase(data, names []string, dir string) map[string]*tensor.Dense {
 		}
 	}
 	for _, n := range names {
-		if in[n] == nil {
-			fail.Errorf("data: nothing for input %s; want %s", quote(n), quoted(names))
-		}
+		fail.If(in[n] == nil, "data: nothing for input %s; want %s", quote(n), quoted(names))
 	}
 	return in
 }

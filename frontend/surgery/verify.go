@@ -92,9 +92,7 @@ func (e *engine) run(in map[string]*tensor.Dense) map[string]*tensor.Dense {
 	var list []*tensor.Dense
 	for _, v := range e.g.In {
 		d := in[v.Name]
-		if d == nil {
-			fail.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
-		}
+		fail.If(d == nil, "input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
 		fail.If(d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape),
 			"input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape,
 			v.Type.DType.ONNXName(), v.Type.Shape)
@@ -274,10 +272,9 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string
 	for _, v := range g.g.In {
 		from := cmp.Or(o.Inputs[v.Name], v.Name)
 		d := in[from]
-		if d == nil {
-			fail.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: "+
-				"maps names)", quote(v.Name), quoted(sortedKeys(in)))
-		}
+		fail.If(d == nil,
+			"input %s of the edited model is no input of the reference, which has %s (inputs: maps names)",
+			quote(v.Name), quoted(sortedKeys(in)))
 		if !slices.Equal(d.Shape, v.Type.Shape) {
 			fail.If(!o.Reshape || d.Len() != v.Type.Elems(),
 				"input %s has shape %v, the reference's %v (reshape: true takes them in "+
@@ -388,10 +385,8 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) map[s
 	for i, e := range parts {
 		if !done[i] {
 			for _, s := range e.inputs() {
-				if env[s] == nil {
-					fail.Errorf("part %s reads %s, which neither the model's inputs nor another part give",
-						quote(names[i]), quote(s))
-				}
+				fail.If(env[s] == nil, "part %s reads %s, which neither the model's inputs nor another part give",
+					quote(names[i]), quote(s))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -172,23 +173,11 @@ func (b *netBuilder) pick() *ir.Value {
 func (b *netBuilder) like(v *ir.Value) *ir.Value {
 	for range 4 {
 		w := b.pool[b.IntN(len(b.pool))]
-		if sameShape(w.Type.Shape, v.Type.Shape) && w != v {
+		if slices.Equal(w.Type.Shape, v.Type.Shape) && w != v {
 			return w
 		}
 	}
 	return v
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // output makes v an output: as it is, or quantised.

@@ -294,9 +294,7 @@ var set = map[key]*ir.OpDef{}
 // initialisation cycle): use Get inside this package.
 func def(d ir.OpDef) *ir.OpDef {
 	k := key{d.Domain, d.Name}
-	if set[k] != nil {
-		panic(bug.Errorf("operator %s is defined twice", d.Name))
-	}
+	bug.If(set[k] != nil, "operator %s is defined twice", d.Name)
 	if d.MaxIn == 0 && d.MinIn > 0 {
 		d.MaxIn = d.MinIn
 	}

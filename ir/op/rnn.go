@@ -358,6 +358,15 @@ func (s *rnnState) recurrentProduct(h []float64, lo, hi int) {
 	gemm(false, false, s.g.Batch, hi-lo, H, 1, h, H, s.across[lo:], rows, 1, s.gates[lo:], rows)
 }
 
+// recurrent defines an operator by what evaluates it.
+func recurrent(d ir.OpDef, float func(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense) *ir.OpDef {
+	d.MinIn, d.Infer, d.Limits, d.Pattern, d.MACs = 3, inferRNN, sequenceLengths, ir.Opaque, rnnMACs
+	d.Eval = func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		return inFloat(in, float(n, fail.Must(RNNGeometry(n)))), nil
+	}
+	return def(d)
+}
+
 // LSTMAttrs are the attributes of LSTM.
 type LSTMAttrs struct {
 	RNNAttrs
@@ -375,16 +384,8 @@ type LSTMAttrs struct {
 // cell_clip, which ONNX lacks, limits new cell states to [-cell_clip, cell_clip].
 // On quantised values it follows the general rule (dequantise, compute in
 // float64, quantise); the integer LSTM is the nncc operator QLSTM.
-var LSTM = def(ir.OpDef{
-	Name: "LSTM", Doc: "long short-term memory",
-	Attrs: ir.Declare[LSTMAttrs](), MinIn: 3, MaxIn: 8, MaxOut: 3,
-	Infer: inferRNN, Limits: sequenceLengths,
-	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, lstmFloat(n, g)), nil
-	},
-	Pattern: ir.Opaque, MACs: rnnMACs,
-})
+var LSTM = recurrent(ir.OpDef{Name: "LSTM", Doc: "long short-term memory",
+	Attrs: ir.Declare[LSTMAttrs](), MaxIn: 8, MaxOut: 3}, lstmFloat)
 
 func lstmFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
@@ -423,16 +424,8 @@ type GRUAttrs struct {
 // 6*H]. With linear_before_reset the reset gate multiplies the recurrent
 // product and its bias instead of the hidden state. Outputs: Y [steps, dirs,
 // batch, H] and the last hidden state. The activations are f, g.
-var GRU = def(ir.OpDef{
-	Name: "GRU", Doc: "gated recurrent unit",
-	Attrs: ir.Declare[GRUAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
-	Infer: inferRNN, Limits: sequenceLengths,
-	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, gruFloat(n, g)), nil
-	},
-	Pattern: ir.Opaque, MACs: rnnMACs,
-})
+var GRU = recurrent(ir.OpDef{Name: "GRU", Doc: "gated recurrent unit",
+	Attrs: ir.Declare[GRUAttrs](), MaxIn: 6, MaxOut: 2}, gruFloat)
 
 func gruFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
@@ -474,16 +467,8 @@ func gruFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 
 // RNN is ONNX's simple recurrent unit: h = f(W*x + R*h + both biases), with W
 // [dirs, H, input], R [dirs, H, H], B [dirs, 2*H].
-var RNN = def(ir.OpDef{
-	Name: "RNN", Doc: "simple recurrent unit",
-	Attrs: ir.Declare[RNNAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
-	Infer: inferRNN, Limits: sequenceLengths,
-	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, rnnFloat(n, g)), nil
-	},
-	Pattern: ir.Opaque, MACs: rnnMACs,
-})
+var RNN = recurrent(ir.OpDef{Name: "RNN", Doc: "simple recurrent unit",
+	Attrs: ir.Declare[RNNAttrs](), MaxIn: 6, MaxOut: 2}, rnnFloat)
 
 func rnnFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden

@@ -138,15 +138,12 @@ func (c *codec) verb(verb byte, word string, arg any) {
 	case 'b':
 		t := c.r.Tok
 		k, ok := c.buffers[c.r.Take(syntax.Value, "a value such as %x")]
-		if !ok {
-			c.r.FailAt(pos, "there is no buffer %s before this line", t)
-		}
+		c.r.RefuseAt(!ok, pos, "there is no buffer %s before this line", t)
 		*arg.(*int) = k
 	case 't':
 		t := c.r.Type()
-		if t.DType == tensor.Invalid || t.Elems() >= maxBytes || t.Bytes() >= maxBytes {
-			c.r.FailAt(pos, "no buffer has the type %s", t)
-		}
+		c.r.RefuseAt(t.DType == tensor.Invalid || t.Elems() >= maxBytes || t.Bytes() >= maxBytes, pos,
+			"no buffer has the type %s", t)
 		*arg.(*types.Type) = t
 	}
 }
@@ -174,9 +171,7 @@ func (c *codec) print(verb byte, arg any) {
 func (c *codec) count() int {
 	pos := c.r.Tok.Pos
 	n := c.r.Int()
-	if n < 0 || n >= maxBytes {
-		c.r.FailAt(pos, "%d is not from 0 to %d", n, maxBytes-1)
-	}
+	c.r.RefuseAt(n < 0 || n >= maxBytes, pos, "%d is not from 0 to %d", n, maxBytes-1)
 	return n
 }
 
@@ -194,9 +189,7 @@ func word(s string) string {
 // word reads what word writes.
 func (c *codec) word() string {
 	t := c.r.Tok
-	if t.Kind != syntax.Ident && t.Kind != syntax.Number && t.Kind != syntax.String {
-		c.r.Failf("found %s, want a word", t)
-	}
+	c.r.Refuse(t.Kind != syntax.Ident && t.Kind != syntax.Number && t.Kind != syntax.String, "found %s, want a word", t)
 	c.r.Advance()
 	return t.Text
 }
@@ -210,9 +203,7 @@ func (c *codec) numbered(prefix string, i *int) {
 	pos := c.r.Tok.Pos
 	w := c.r.Take(syntax.Ident, prefix+" and a number")
 	n, ok := number(w, prefix)
-	if !ok {
-		c.r.FailAt(pos, "found %s, want %s and a number", w, prefix)
-	}
+	c.r.RefuseAt(!ok, pos, "found %s, want %s and a number", w, prefix)
 	*i = n
 }
 
@@ -313,9 +304,7 @@ func (c *codec) complete() {
 	p := c.p
 	for i, name := range c.aliases {
 		k, ok := c.buffers[name.Text]
-		if !ok {
-			c.r.FailAt(name.Pos, "there is no buffer %s", name)
-		}
+		c.r.RefuseAt(!ok, name.Pos, "there is no buffer %s", name)
 		p.Buffers[i].AliasOf = k
 	}
 	add := func(i int, b Buffer) int {
@@ -380,9 +369,8 @@ func (c *codec) buffer(i int, b *Buffer) {
 	c.f("  buffer ")
 	if c.r != nil {
 		t := c.r.Tok
-		if _, twice := c.buffers[t.Text]; twice && t.Kind == syntax.Value {
-			c.r.Failf("there are two buffers %s", t)
-		}
+		_, twice := c.buffers[t.Text]
+		c.r.Refuse(twice && t.Kind == syntax.Value, "there are two buffers %s", t)
 	}
 	c.f("%v : %t at %d, %d bytes, steps %d to %d", &b.Name, &b.Type, &b.Offset, &b.Bytes, &b.First, &b.Last)
 	c.flag(&b.Kept, ", kept")
@@ -518,9 +506,7 @@ func (c *codec) fetch(before []Fetch, x *Fetch) {
 	}
 	c.f("\n")
 	if at = slices.IndexFunc(before, func(y Fetch) bool { return y.Const == over.Const }); c.r != nil {
-		if at < 0 {
-			c.r.Failf("the step has not fetched const%d", over.Const)
-		}
+		c.r.Refuse(at < 0, "the step has not fetched const%d", over.Const)
 		x.Buffer = before[at].Buffer
 	}
 }
@@ -682,9 +668,7 @@ func (c *codec) argWord(t syntax.Token, depth int) call.Arg {
 	if i, ok := number(t.Text, "const"); ok {
 		return call.Const{I: i, NoCast: !mutable}
 	}
-	if mutable {
-		c.r.FailAt(t.Pos, "found %s, want struct or const and a number", t)
-	}
+	c.r.RefuseAt(mutable, t.Pos, "found %s, want struct or const and a number", t)
 	switch t.Text {
 	case "null":
 		return call.Null{}
@@ -716,9 +700,8 @@ func (c *codec) argWord(t syntax.Token, depth int) call.Arg {
 // pointer reads "+16:int8_t".
 func (c *codec) pointer() (off int, ctype string) {
 	if pos := c.r.Tok.Pos; c.r.Tok.Kind == syntax.Number {
-		if off = c.r.Int(); off <= -maxBytes || off >= maxBytes {
-			c.r.FailAt(pos, "an offset of %d bytes", off)
-		}
+		off = c.r.Int()
+		c.r.RefuseAt(off <= -maxBytes || off >= maxBytes, pos, "an offset of %d bytes", off)
 	}
 	c.f(":%w", &ctype)
 	return off, ctype
@@ -726,9 +709,7 @@ func (c *codec) pointer() (off int, ctype string) {
 
 // nested reads fields in braces. A field's name is a word before "=".
 func (c *codec) nested(depth int) (n call.Nested) {
-	if depth > maxDepth {
-		c.r.Failf("structs are nested more than %d deep", maxDepth)
-	}
+	c.r.Refuse(depth > maxDepth, "structs are nested more than %d deep", maxDepth)
 	c.f("{")
 	list(c, "}", &n.Fields, func(x *call.Field) {
 		t := c.r.Tok

@@ -36,27 +36,19 @@ func (p *Parser) Data(dt tensor.DType, shape []int) *tensor.Dense {
 	case p.IsWord("base64"):
 		p.Advance()
 		b, err := base64.StdEncoding.DecodeString(p.Take(String, "a base64 string"))
-		if err != nil {
-			p.FailAt(pos, "%v", err)
-		}
-		if len(b) != n*dt.Size() {
-			p.FailAt(pos, "%s%v needs %d bytes, got %d", dt, shape, n*dt.Size(), len(b))
-		}
+		p.RefuseAt(err != nil, pos, "%v", err)
+		p.RefuseAt(len(b) != n*dt.Size(), pos, "%s%v needs %d bytes, got %d", dt, shape, n*dt.Size(), len(b))
 		if lo, hi := dt.IntRange(); dt == tensor.I4 || dt == tensor.U4 || dt == tensor.Bool {
 			for _, x := range b {
 				v := int64(x)
 				if dt == tensor.I4 {
 					v = int64(int8(x))
 				}
-				if v < lo || v > hi {
-					p.FailAt(pos, "%d is no %s", v, dt)
-				}
+				p.RefuseAt(v < lo || v > hi, pos, "%d is no %s", v, dt)
 			}
 		}
 		d, err := tensor.FromBytes(dt, shape, b)
-		if err != nil {
-			p.FailAt(pos, "%v", err)
-		}
+		p.RefuseAt(err != nil, pos, "%v", err)
 		return d
 	}
 	p.Failf("found %s, want {...}, splat, rand or base64", p.Tok)
@@ -64,9 +56,7 @@ func (p *Parser) Data(dt tensor.DType, shape []int) *tensor.Dense {
 }
 
 func (p *Parser) spend(pos, n int) {
-	if n > p.budget {
-		p.FailAt(pos, "more than %d elements made by splat and rand", splatBudget)
-	}
+	p.RefuseAt(n > p.budget, pos, "more than %d elements made by splat and rand", splatBudget)
 	p.budget -= n
 }
 
@@ -90,9 +80,7 @@ func (p *Parser) numbers(pos int, dt tensor.DType, shape []int, n int) *tensor.D
 		}
 	}
 	p.Want("}")
-	if k != n {
-		p.FailAt(pos, "%s%v needs %d numbers, got %d", dt, shape, n, k)
-	}
+	p.RefuseAt(k != n, pos, "%s%v needs %d numbers, got %d", dt, shape, n, k)
 	d := tensor.New(dt, []int{n})
 	for i := range k {
 		d.CopyElem(i, parts[i/chunk], i%chunk)

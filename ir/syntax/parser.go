@@ -39,9 +39,7 @@ func (p *Parser) Run(what string, parse func()) (err error) {
 	}()
 	p.Advance()
 	parse()
-	if p.Tok.Kind != End {
-		p.Failf("%s after the %s", p.Tok, what)
-	}
+	p.Refuse(p.Tok.Kind != End, "%s after the %s", p.Tok, what)
 	return nil
 }
 
@@ -50,6 +48,11 @@ func (p *Parser) Advance() { p.Tok = p.next() }
 
 // Failf fails at the present token.
 func (p *Parser) Failf(format string, args ...any) { p.FailAt(p.Tok.Pos, format, args...) }
+
+// Refuse is Failf where something is so.
+func (p *Parser) Refuse(is bool, format string, args ...any) {
+	p.RefuseAt(is, p.Tok.Pos, format, args...)
+}
 
 // Is reports whether the present token is a punctuation mark.
 func (p *Parser) Is(punct string) bool { return p.Tok.Kind == Punct && p.Tok.Text == punct }
@@ -71,6 +74,17 @@ func (p *Parser) Want(punct string) {
 	if !p.Accept(punct) {
 		p.Failf("found %s, want %q", p.Tok, punct)
 	}
+}
+
+// List reads items with commas between them, and perhaps one behind them, up to a mark.
+func (p *Parser) List(end string, item func()) {
+	for !p.Is(end) {
+		item()
+		if !p.Accept(",") {
+			break
+		}
+	}
+	p.Want(end)
 }
 
 // Word skips a word that must be there.
@@ -95,9 +109,7 @@ func (p *Parser) Take(k Kind, what string) string {
 func (p *Parser) Int() int {
 	pos := p.Tok.Pos
 	v, err := strconv.Atoi(p.Take(Number, "an integer"))
-	if err != nil {
-		p.FailAt(pos, "malformed integer")
-	}
+	p.RefuseAt(err != nil, pos, "malformed integer")
 	return v
 }
 
@@ -157,6 +169,13 @@ func (l *lexer) FailAt(pos int, format string, args ...any) {
 	panic(&Error{line, col, fmt.Sprintf(format, args...)})
 }
 
+// RefuseAt is FailAt where something is so.
+func (l *lexer) RefuseAt(is bool, pos int, format string, args ...any) {
+	if is {
+		l.FailAt(pos, format, args...)
+	}
+}
+
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isSign(c byte) bool   { return c == '-' || c == '+' }
@@ -184,9 +203,7 @@ func (l *lexer) next() Token {
 			return Token{Value, l.str(), start}
 		}
 		name := l.take(isNameByte)
-		if name == "" {
-			l.FailAt(start, "a name must follow %%")
-		}
+		l.RefuseAt(name == "", start, "a name must follow %%")
 		return Token{Value, name, start}
 	case c == '"':
 		return Token{String, l.str(), start}
@@ -280,21 +297,11 @@ func (p *Parser) Type() types.Type {
 	pos := p.Tok.Pos
 	name := p.Take(Ident, "a type such as f32[1,3]")
 	dt, ok := tensor.ParseDType(name)
-	if !ok {
-		p.FailAt(pos, "no element type %q", name)
-	}
+	p.RefuseAt(!ok, pos, "no element type %q", name)
 	t := types.Type{DType: dt, Shape: []int{}}
 	p.Want("[")
-	for !p.Is("]") {
-		t.Shape = append(t.Shape, p.Int())
-		if !p.Accept(",") {
-			break
-		}
-	}
-	p.Want("]")
-	if len(t.Shape) > 64 {
-		p.FailAt(pos, "%d dimensions, at most 64 are possible", len(t.Shape))
-	}
+	p.List("]", func() { t.Shape = append(t.Shape, p.Int()) })
+	p.RefuseAt(len(t.Shape) > 64, pos, "%d dimensions, at most 64 are possible", len(t.Shape))
 	if _, err := tensor.Elems(t.Shape); err != nil {
 		p.FailAt(pos, "%v", err)
 	}
@@ -305,14 +312,12 @@ func (p *Parser) Type() types.Type {
 			if p.Tok.Text == "" && len(t.Shape) == 0 {
 				break
 			}
-			if err != nil || v >= len(t.Shape) || slices.Contains(t.Order, v) {
-				p.Failf("memory order %s is no permutation of %d dimensions", p.Tok, len(t.Shape))
-			}
+			p.Refuse(err != nil || v >= len(t.Shape) || slices.Contains(t.Order, v),
+				"memory order %s is no permutation of %d dimensions", p.Tok, len(t.Shape))
 			t.Order = append(t.Order, v)
 		}
-		if len(t.Order) != len(t.Shape) {
-			p.Failf("memory order %s is no permutation of %d dimensions", p.Tok, len(t.Shape))
-		}
+		p.Refuse(len(t.Order) != len(t.Shape), "memory order %s is no permutation of %d dimensions", p.Tok,
+			len(t.Shape))
 		p.Advance()
 	}
 	if p.IsWord("q") {
@@ -336,22 +341,14 @@ func (p *Parser) quant(t types.Type) *types.Quant {
 		want = t.Shape[q.Axis]
 		p.Accept(",")
 	}
-	for !p.Is(")") {
+	p.List(")", func() {
 		q.Scale = append(q.Scale, p.Float32())
 		p.Want(":")
 		zp := p.Tok.Pos
 		z := p.Int()
-		if int(int32(z)) != z {
-			p.FailAt(zp, "zero point %d does not fit 32 bits", z)
-		}
+		p.RefuseAt(int(int32(z)) != z, zp, "zero point %d does not fit 32 bits", z)
 		q.Zero = append(q.Zero, int32(z))
-		if !p.Accept(",") {
-			break
-		}
-	}
-	p.Want(")")
-	if len(q.Scale) != want {
-		p.FailAt(pos, "%d scales, want %d", len(q.Scale), want)
-	}
+	})
+	p.RefuseAt(len(q.Scale) != want, pos, "%d scales, want %d", len(q.Scale), want)
 	return q
 }

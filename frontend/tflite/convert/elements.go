@@ -114,11 +114,10 @@ func softmax(n *node) {
 func (n *node) softmax16(beta float32) {
 	x, y := n.in(0), n.out()
 	mult, shift, least := fixp.SoftmaxScale(beta, x.Scale[0])
-	if len(x.Shape) == 0 || y.Zero[0] != math.MinInt16 || shift < 0 || math.Abs(float64(y.Scale[0])*65536-1) > 1e-3 {
-		n.failf("from scale %g and shape %v to scale %g and zero point %d, want 1/65536 and -32768, at "+
-			"least one dimension, and an input's scale times beta (%g) of at least 2^-26", x.Scale[0], x.Shape,
-			y.Scale[0], y.Zero[0], beta)
-	}
+	n.refuse(len(x.Shape) == 0 || y.Zero[0] != math.MinInt16 || shift < 0 ||
+		math.Abs(float64(y.Scale[0])*65536-1) > 1e-3, "from scale %g and shape %v to scale %g and zero point %d, want "+
+		"1/65536 and -32768, at least one dimension, and an input's scale times beta (%g) of at least 2^-26",
+		x.Scale[0], x.Shape, y.Scale[0], y.Zero[0], beta)
 	terms := qref.SoftmaxTerms(mult, shift, least)
 	slices.Reverse(terms[:]) // by the distance to the largest element
 	parts := make([]int32, len(terms))
@@ -313,9 +312,8 @@ func logSoftmax(n *node) {
 		n.result("LogSoftmax", vals{n.real(0)}, intAttr("axis", -1))
 		return
 	}
-	if y.Scale[0] != 1./16 || y.Zero[0] != 127 {
-		n.failf("the result has scale %g and zero point %d, want 1/16 and 127", y.Scale[0], y.Zero[0])
-	}
+	n.refuse(y.Scale[0] != 1./16 || y.Zero[0] != 127, "the result has scale %g and zero point %d, want 1/16 and 127",
+		y.Scale[0], y.Zero[0])
 	const integer = 5 // bits of differences in front of the point
 	mult, shift := fixp.QuantizeMultiplier(min(float64(x.Scale[0])*(1<<(31-integer)), math.MaxInt32))
 	least := -int32(math.Floor((1<<integer - 1) * math.Ldexp(1, 31-integer-int(shift))))

@@ -84,9 +84,7 @@ func curve16(table, op string, most int) func(n *node) {
 				mult *= 2
 			}
 		}
-		if mult > math.MaxInt16 {
-			n.failf("the scale %g of %q is too large for the table of 16 bits", x.Scale[0], x.Name)
-		}
+		n.refuse(mult > math.MaxInt16, "the scale %g of %q is too large for the table of 16 bits", x.Scale[0], x.Name)
 		n.give(table, vals{n.raw(0)}, intAttr("mult", int(mult)), intAttr("shift", -right))
 	}
 }
@@ -214,9 +212,8 @@ func rsqrtOf(n *node) func(v int32) int32 {
 func hardSwishOf(n *node) func(v int32) int32 {
 	fine := n.in(0).Scale[0] / 128
 	mult, shift := fixp.QuantizeMultiplier(float64(fine / n.out().Scale[0]))
-	if shift > 0 {
-		n.failf("the result's scale %g is less than a 128th of the input's, %g", n.out().Scale[0], n.in(0).Scale[0])
-	}
+	n.refuse(shift > 0, "the result's scale %g is less than a 128th of the input's, %g", n.out().Scale[0],
+		n.in(0).Scale[0])
 	gateMult, gateShift := fixp.QuantizeMultiplier(float64(fine / (3. / 32768)))
 	toOut, toGate := fixp.High16(mult), fixp.High16(gateMult)
 	return func(v int32) int32 {
