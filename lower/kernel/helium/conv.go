@@ -285,6 +285,9 @@ func (c *convolution) copied(t tile, vectors int) blocks {
 	per := g.COut / g.Group
 	alone := once(t, per, w) + w%2*roundUp(per, 4)/4*(7*vectors+11) // the products of a row of pixels
 	among, copies := w*once(t, per, block)/max(1, block), w*piece(c.Kernel.W*column)
+	if l.bytes() > 1 { // halves of tiles cost what they compute
+		alone, among = 0, 0
+	}
 	if c.Dilation.W == 1 && w > 1 && columns+min(alone, copies+among) < patches+among {
 		b.l = c.columns()
 		if copies+among < alone && strip+2*patch <= most {
