@@ -55,7 +55,7 @@ func TestFree(t *testing.T) {
 	testenv.Slow(t)
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	free, networks, names := 0, 2, []string{"cortex-m55"}
+	free, networks, names := 0, 6, []string{"cortex-m55"}
 	if testenv.Long() {
 		networks, names = 8, []string{"cortex-m4", "cortex-m55", "cortex-m0plus"}
 	}
