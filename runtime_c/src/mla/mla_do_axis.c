@@ -199,7 +199,8 @@ void mla_do_reduce_sum(mla_command *c)
     void *y;
 
     mla_params(c, "dd_nnnnzzfx", &p);
-    p.mult = p.up = 0; /* no other form of the mean */
+    p.mult = 0; /* no other form of the mean */
+    p.up = 0;
     mla_want(c, p.axis <= MLA_MAX_AREA);
 
     const int8_t *x = mla_lines(c, p.outer, p.axis, p.inner, 1, &y);
