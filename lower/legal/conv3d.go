@@ -25,10 +25,13 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	switch {
-	case is(n, "Conv") && floatConst(n.In[1]) != nil:
+	case is(n, "Conv"):
 		x, err := op.ConvGeometry(n)
-		if err == nil {
-			swap(c, g, n, pictures(g, n, x), "in two dimensions")
+		if err != nil {
+			return
+		}
+		if w := flatWeights(g, n, x); w != nil {
+			swap(c, g, n, pictures(g, n, x, w), "in two dimensions")
 		}
 	case is(n, "MaxPool", "AveragePool"):
 		x, err := op.PoolGeometry(n)
@@ -38,8 +41,26 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 }
 
+// flatWeights are constant weights [O, C, D, H, W], which may stand behind DequantizeLinear, as
+// [O, D*C, H, W]; nil for others.
+func flatWeights(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
+	w, dq := n.In[1], n.In[1].Def
+	if is(dq, "DequantizeLinear") && (dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, 5) == 0) {
+		w = dq.In[0]
+	}
+	if w.Const == nil || w.Type.Quant != nil {
+		return nil
+	}
+	shape := []int{x.COut, x.Kernel[0] * x.CIn / x.Group, x.Kernel[1], x.Kernel[2]}
+	flat := g.AddConst(w.Name, w.Const.Transpose([]int{0, 2, 1, 3, 4}).Reshaped(shape))
+	if w == n.In[1] {
+		return flat
+	}
+	return insert(g, n, dq.Op, dq.Name, dq.Attrs.Clone(), append([]*ir.Value{flat}, dq.In[1:]...)...)
+}
+
 // pictures is a Conv in two dimensions.
-func pictures(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
+func pictures(g *ir.Graph, n *ir.Node, x *op.ConvGeom, w *ir.Value) *ir.Value {
 	v, in, deep := n.In[0], x.CIn/x.Group, x.Kernel[0]
 	if x.PadBegin[0]+x.PadEnd[0] > 0 {
 		v = insert(g, n, op.Pad, n.Name, nil, v,
@@ -61,13 +82,12 @@ func pictures(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
 		v = insert(g, n, op.Concat, n.Name, ir.Attrs{"axis": ir.Int(2)}, layers...)
 	}
 	v = reshape(g, n, v, []int{x.N * x.Out[0], x.CIn * deep, x.In[1], x.In[2]}, n.Name)
-	w := n.In[1].Const.Transpose([]int{0, 2, 1, 3, 4}).Reshaped([]int{x.COut, deep * in, x.Kernel[1], x.Kernel[2]})
 	attrs := n.Attrs.Clone()
 	delete(attrs, "auto_pad")
 	attrs["kernel_shape"], attrs["strides"] = ir.Ints(x.Kernel[1:]...), ir.Ints(x.Strides[1:]...)
 	attrs["dilations"] = ir.Ints(x.Dilations[1:]...)
 	attrs["pads"] = ir.Ints(append(append([]int{}, x.PadBegin[1:]...), x.PadEnd[1:]...)...)
-	v = insert(g, n, op.Conv, n.Name, attrs, append([]*ir.Value{v, g.AddConst(n.In[1].Name, w)}, n.In[2:]...)...)
+	v = insert(g, n, op.Conv, n.Name, attrs, append([]*ir.Value{v, w}, n.In[2:]...)...)
 	v = reshape(g, n, v, []int{x.N, x.Out[0], x.COut, x.Out[1], x.Out[2]}, n.Name)
 	return transpose(g, n, v, []int{0, 2, 1, 3, 4}, n.Name)
 }
