@@ -10,6 +10,9 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 )
 
+// mostDeep is how many slices of depth a window may have: each is a copy of the input.
+const mostDeep = 16
+
 // conv3d computes 3-D convolutions and pools in two dimensions.
 //
 // A Conv of [N, C, D, H, W] is one of N*D' pictures, whose channels are those of the slices
@@ -27,7 +30,7 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	switch {
 	case is(n, "Conv"):
 		x, err := op.ConvGeometry(n)
-		if err != nil {
+		if err != nil || x.Kernel[0] > mostDeep {
 			return
 		}
 		if w := flatWeights(g, n, x); w != nil {
@@ -45,7 +48,8 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 // [O, D*C, H, W]; nil for others.
 func flatWeights(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
 	w, dq := n.In[1], n.In[1].Def
-	if is(dq, "DequantizeLinear") && (dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, 5) == 0) {
+	if is(dq, "DequantizeLinear") && dq.In[1].Type.Rank() <= 1 &&
+		(dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, 5) == 0) {
 		w = dq.In[0]
 	}
 	if w.Const == nil || w.Type.Quant != nil {
@@ -108,6 +112,8 @@ func poolTwice(g *ir.Graph, n *ir.Node, x *op.PoolGeom) *ir.Value {
 		return insert(g, n, n.Op, n.Name, attrs, reshape(g, n, v, shape, n.Name))
 	}
 	v := pool(n.In[0], []int{x.N, x.C * x.In[0], x.In[1], x.In[2]}, 1, 3, 0)
-	v = pool(v, []int{x.N, x.C, x.In[0], x.Out[1] * x.Out[2]}, 0, 1, 1)
+	if x.Kernel[0] > 1 || x.Out[0] != x.In[0] {
+		v = pool(v, []int{x.N, x.C, x.In[0], x.Out[1] * x.Out[2]}, 0, 1, 1)
+	}
 	return reshape(g, n, v, n.Out[0].Type.Shape, n.Name)
 }

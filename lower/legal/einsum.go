@@ -32,7 +32,8 @@ type contraction struct {
 //	= MatMul(x as [b, h, i, d], y as [b, h, d, j])
 //
 // Letters that one factor alone has are summed before; without a sum the product is Mul.
-// Dimensions of size 1 have no letter. A term with a letter twice keeps the Einsum.
+// Dimensions of size 1 have no letter. A term with a letter twice keeps the Einsum; so does a
+// product that is larger than every input and the result.
 func einsum(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if !is(n, "Einsum") || n.Quantised() || !n.Out[0].Type.DType.IsFloat() {
 		return
@@ -47,22 +48,22 @@ func einsum(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			x.result = lacking(x.result, string(letter))
 		}
 	}
+	most := n.Out[0].Type.Elems()
+	for i, t := range terms {
+		most = max(most, n.In[i].Type.Elems())
+		if repeats(t) || n.In[i].Type.Elems() == 0 {
+			return
+		}
+	}
 	var factors []factor
 	for i, t := range terms {
-		f := factor{n.In[i], ""}
-		for k := range t {
-			if strings.IndexByte(t[k+1:], t[k]) >= 0 || size[t[k]] == 0 {
-				return
-			}
-			if f.v.Type.Shape[k] != 1 {
-				f.letters += t[k : k+1]
-			}
-		}
-		f.v = x.shaped(f.v, x.sizes(f.letters))
-		factors = append(factors, f)
+		factors = append(factors, x.factor(n.In[i], t))
 	}
 	for len(factors) > 1 {
-		a, b := x.cheapest(factors)
+		a, b, elems := x.cheapest(factors)
+		if elems > most {
+			return
+		}
 		factors[a] = x.product(factors[a], factors[b], x.needed(without(factors, a, b)))
 		factors = slices.Delete(factors, b, b+1)
 	}
@@ -74,6 +75,27 @@ func einsum(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	swap(c, g, n, v, "as products of matrices")
 }
 
+// repeats reports a term that has a letter twice.
+func repeats(t string) bool {
+	for k := range t {
+		if strings.IndexByte(t[k+1:], t[k]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// factor is an input without its dimensions of size 1.
+func (x *contraction) factor(v *ir.Value, term string) factor {
+	letters := ""
+	for k := range term {
+		if v.Type.Shape[k] != 1 {
+			letters += term[k : k+1]
+		}
+	}
+	return factor{x.shaped(v, x.sizes(letters)), letters}
+}
+
 // needed are the letters of the result and of factors.
 func (x *contraction) needed(factors []factor) string {
 	s := x.result
@@ -83,9 +105,9 @@ func (x *contraction) needed(factors []factor) string {
 	return s
 }
 
-// cheapest is the pair of factors, the lower index first, whose product has the fewest elements.
-func (x *contraction) cheapest(factors []factor) (a, b int) {
-	least := -1
+// cheapest is the pair of factors, the lower index first, whose product has the fewest elements, and these.
+func (x *contraction) cheapest(factors []factor) (a, b, least int) {
+	least = -1
 	for i := range factors {
 		for k := i + 1; k < len(factors); k++ {
 			all := factors[i].letters + lacking(factors[k].letters, factors[i].letters)
@@ -94,7 +116,7 @@ func (x *contraction) cheapest(factors []factor) (a, b int) {
 			}
 		}
 	}
-	return a, b
+	return a, b, least
 }
 
 // without are the factors but for those at a and b, of which a is the lower index.
