@@ -41,13 +41,18 @@ func (v *modelView) Copies() bool {
 func (v *modelView) HasMemory() bool { return len(v.Steps) > 0 || v.Copies() }
 
 // StepCount is the number of steps.
-func (v *modelView) StepCount() int { return v.Program.StepOf()(len(v.Program.Steps)) }
+func (v *modelView) StepCount() int { return v.Last() + 1 }
 
 // First is the model that examples speak of.
 func (v *firmwareView) First() *modelView { return v.Models[0] }
 
-// Last is the number of the last step.
-func (v *modelView) Last() int { return v.StepCount() - 1 }
+// Last is the number of the last step, -1 where there is none.
+func (v *modelView) Last() int {
+	if len(v.Steps) == 0 {
+		return -1
+	}
+	return v.Steps[len(v.Steps)-1].Step
+}
 
 // Versions of what the info says, as C strings.
 func (v *modelView) InfoStrings() []string {

@@ -220,7 +220,7 @@ func Names(vs []*Value) []string {
 func (g *Graph) Clone() *Graph {
 	c := New(g.Name)
 	c.nextID = g.nextID
-	m := map[*Value]*Value{}
+	m := make(map[*Value]*Value, len(g.names))
 	val := func(v *Value) *Value {
 		if v == nil {
 			return nil

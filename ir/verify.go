@@ -14,8 +14,9 @@ import (
 // lists, types against Infer, constants against their types, memory orders
 // and quantisation parameters. It returns everything that is wrong.
 func (g *Graph) Verify() []error {
-	c := &verifier{defined: map[*Value]bool{}, names: map[string]bool{}, uses: map[*Value]int{},
-		listed: map[Use]*Value{}}
+	n := len(g.names)
+	c := &verifier{defined: make(map[*Value]bool, n), names: make(map[string]bool, n), uses: make(map[*Value]int, n),
+		listed: make(map[Use]*Value, n)}
 	for _, v := range g.In {
 		c.define(v)
 	}

@@ -27,7 +27,8 @@ type Group struct {
 // tuples of TVM's third phase, are injective nodes with several inputs here.
 // Rules: src/relax/analysis/graph_partitioner.cc.
 func Groups(g *ir.Graph) []Group {
-	p := &partitioner{tree: postDominators(g), index: map[*ir.Node]int{}, nodes: g.Nodes}
+	p := &partitioner{tree: postDominators(g), index: make(map[*ir.Node]int, len(g.Nodes)), nodes: g.Nodes,
+		seen: make([]int, len(g.Nodes))}
 	for i, n := range g.Nodes {
 		p.index[n] = i
 		r := &set{pattern: n.Op.Pattern, size: 1}
@@ -53,6 +54,7 @@ type set struct {
 	pattern ir.Pattern
 	anchor  *ir.Node
 	size    int
+	counted int // by which call of between
 }
 
 func (s *set) root() *set {
@@ -67,6 +69,9 @@ type partitioner struct {
 	index map[*ir.Node]int
 	sets  []*set
 	tree  []dominator
+	asked int   // calls of between
+	seen  []int // by node, the last call that met it
+	list  []int // its result, until the next call
 }
 
 // step tries to fuse node i with its post-dominator, everything between
@@ -112,14 +117,14 @@ func (p *partitioner) step(i, phase int) {
 // between are the nodes on all paths from i to its post-dominator, i included,
 // the dominator not; some of them where there are more than maxDepth.
 func (p *partitioner) between(i, dom int) []int {
-	seen := map[int]bool{}
-	var list []int
+	p.asked++
+	list := p.list[:0]
 	var visit func(k int)
 	visit = func(k int) {
-		if k == dom || seen[k] || len(list) > maxDepth {
+		if k == dom || p.seen[k] == p.asked || len(list) > maxDepth {
 			return
 		}
-		seen[k] = true
+		p.seen[k] = p.asked
 		list = append(list, k)
 		for _, v := range p.nodes[k].Out {
 			for _, u := range v.Uses() {
@@ -129,15 +134,18 @@ func (p *partitioner) between(i, dom int) []int {
 	}
 	visit(i)
 	slices.Sort(list)
+	p.list = list
 	return list
 }
 
 func (p *partitioner) count(i, dom int) int {
-	n := p.sets[dom].root().size
-	seen := map[*set]bool{p.sets[dom].root(): true}
-	for _, k := range p.between(i, dom) {
-		if r := p.sets[k].root(); !seen[r] {
-			seen[r] = true
+	list := p.between(i, dom)
+	into := p.sets[dom].root()
+	n, counted := into.size, p.asked
+	into.counted = counted
+	for _, k := range list {
+		if r := p.sets[k].root(); r.counted != counted {
+			r.counted = counted
 			n += r.size
 		}
 	}

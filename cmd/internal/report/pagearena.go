@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
 )
@@ -152,17 +153,13 @@ func (m *arenaView) room(i int) (x, y, w, h float64) {
 }
 
 func liveLine(live []int, sx, sy float64) string {
-	s := ""
+	var s strings.Builder
+	command := "M0 "
 	for i, n := range live {
-		y := short(arenaHeight - float64(n)*sy)
-		if i == 0 {
-			s = "M0 " + y
-		} else {
-			s += "V" + y
-		}
-		s += "H" + short(float64(i+1)*sx)
+		s.WriteString(command + short(arenaHeight-float64(n)*sy) + "H" + short(float64(i+1)*sx))
+		command = "V"
 	}
-	return s
+	return s.String()
 }
 
 // byteTicks are about six round numbers up to the size of the arena.
