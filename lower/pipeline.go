@@ -65,6 +65,7 @@ var floatRows = []*Stage{
 	floatPass("bn-fold", "", legalize),
 	floatPass("bn-linear", "", legalize),
 	floatPass("factor-behind", "", legalize, fixedPoint, ownRanks),
+	floatPass("product-parts", "", legalize),
 	floatPass("conv1d", ""),
 	floatPass("cleanup", "cleanup-2"),
 	floatPass("channel-conv", "", legalize, ownRanks),
@@ -179,6 +180,7 @@ var quantisationRows = []*Stage{
 var programRows = []*Stage{
 	floatPass("cleanup", "cleanup-integer", fixedPoint),
 	floatPass("absorb", "absorb-integer", legalize, fixedPoint),
+	floatPass("product-parts", "product-parts-integer", legalize, fixedPoint),
 	{
 		Name: "own-outputs", Doc: "outputs that are constants, inputs or one value twice are copied",
 		Requires:    []*Invariant{realIO},

@@ -4,7 +4,10 @@
 // quantisation, kernels and other toolchains expect. Each can be run alone.
 package legal
 
-import "github.com/nncc/nncc/ir/pass"
+import (
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+)
 
 // Passes is the float pipeline in order; `nncc legalize --only` picks from it
 // by name. cleanup runs twice.
@@ -33,6 +36,8 @@ var Passes = []pass.Pass{
 	{Name: "bn-linear", Numerics: pass.Reassoc, Run: every(bnLinear), Doc: "BatchNormalization as one Mul and one Add"},
 	{Name: "factor-behind", Numerics: pass.Reassoc, Run: every(factorBehind),
 		Doc: "a factor of an operand of MatMul behind it, where integers have it in a scale"},
+	{Name: "product-parts", Numerics: pass.Reassoc, Run: Parts(op.Gemm),
+		Doc: "one Gemm for each part of the columns of a Gemm, as queries, keys and values are"},
 	{Name: "conv1d", Numerics: pass.Reassoc, Run: conv1d, Doc: "1-D convolutions and pools in two dimensions",
 		Required: "convolution and pooling kernels have two spatial dimensions"},
 	{Name: "cleanup", Run: cleanup, Doc: "remove identities, no-ops, doubles and dead code",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,43 @@ func TestThreeDimensions(t *testing.T) {
 		for _, n := range g.Nodes {
 			testenv.Check(t, n.Op.Window == ir.NoWindow || n.In[0].Type.Rank() == 4 || kept, "seed %d: %s", seed, n)
 		}
+	}
+}
+
+// TestProductParts draws products whose columns are read in parts, behind a Reshape and a Transpose.
+func TestProductParts(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		dims, perm := []int{2 + r.IntN(2), 2 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3)}, r.Perm(4)
+		axis, cols := slices.Index(perm, 1), dims[1]*dims[2]*dims[3]
+		text := fmt.Sprintf(`graph "g" {
+			in %%x : f64[%d,3]
+			const %%w : f64[3,%d] = rand 1
+			const %%b : f64[%d] = rand 2
+			%%p = Gemm(%%x, %%w, %%b)
+			const %%s : i64[4] = {%d,%d,%d,%d}
+			%%r = Reshape(%%p, %%s)
+			%%t = Transpose(%%r) {perm=[%d,%d,%d,%d]}
+			const %%a : i64[1] = {%d}
+			`, dims[0], cols, cols, dims[0], dims[1], dims[2], dims[3], perm[0], perm[1], perm[2], perm[3], axis)
+		kind, out, all := r.IntN(3), "", []string{}
+		for i := range dims[1] {
+			y := fmt.Sprintf("%%y%d", i)
+			out, all = out+fmt.Sprintf("out \"y%d\" = %s\n", i, y), append(all, y)
+			switch kind {
+			case 0:
+				text += fmt.Sprintf("const %%i%d : i64[] = {%d}\n%s = Gather(%%t, %%i%d) {axis=%d}\n", i, i, y, i, axis)
+			case 1:
+				text += fmt.Sprintf("const %%i%d : i64[1] = {%d}\nconst %%j%d : i64[1] = {%d}\n"+
+					"%s = Slice(%%t, %%i%d, %%j%d, %%a)\n", i, i, i, i+1, y, i, i)
+			}
+		}
+		if kind == 2 {
+			text += fmt.Sprintf("%s = Split(%%t) {axis=%d}\n", strings.Join(all, ", "), axis)
+		}
+		g := only(t, irtest.Parse(t, text+out+"}"), "product-parts")
+		kept := irtest.Count(g, []string{"Gather", "Slice", "Split"}[kind])
+		testenv.Check(t, irtest.Count(g, "Gemm") == dims[1] && kept == 0, "seed %d: parts stay in\n%s", seed, g)
 	}
 }
 

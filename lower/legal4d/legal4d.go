@@ -113,7 +113,7 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 	b.outputs(r)
 	c = &pass.Ctx{}
 	after := []pass.Pass{
-		{Name: "conv-slices", Run: convSlices, Numerics: pass.Reassoc},
+		{Name: "conv-slices", Run: legal.Parts(op.Conv), Numerics: pass.Reassoc},
 		*legal.Find("cleanup"),
 	}
 	fail.Check((&pass.Manager{Passes: after}).Run(c, r.Native))
