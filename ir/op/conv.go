@@ -3,6 +3,8 @@
 package op
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
@@ -32,7 +34,7 @@ var Conv = def(ir.OpDef{
 	Attrs: ir.Declare[ConvAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
-	Eval:    evalConv,
+	Eval:    evalConv(convSum[float64]),
 	EvalQ:   evalConvQ,
 	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
@@ -63,7 +65,7 @@ var ConvTranspose = def(ir.OpDef{
 	Attrs: ir.Declare[ConvTransposeAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
-	Eval:    evalConvTranspose,
+	Eval:    evalConv(convTransposeSum[float64]),
 	EvalQ:   evalConvQ,
 	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
@@ -91,27 +93,16 @@ func floatInputs(n *ir.Node, idx ...int) {
 	wantSameTypes(n, idx...)
 }
 
-func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g := fail.Must(ConvGeometry(n))
-	if out, ok := convolveSingle(n, g, in); ok {
-		return outs(out)
+// evalConv computes sums in float64.
+func evalConv(sum func(g *ConvGeom, x, w, b, y []float64)) evalFunc {
+	return func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g := fail.Must(ConvGeometry(n))
+		return inFloat(in, func(in []*tensor.Dense) []*tensor.Dense {
+			y := make([]float64, g.N*g.COut*product(g.Out))
+			sum(g, tensor.As[float64](in[0]), tensor.As[float64](in[1]), floats[float64](opt(in, 2)), y)
+			return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
+		}), nil
 	}
-	return inFloat(in, convolve(n, g, convSum[float64])), nil
-}
-
-// convolve computes sums in float64.
-func convolve(n *ir.Node, g *ConvGeom,
-	sum func(g *ConvGeom, x, w, b, y []float64)) func(in []*tensor.Dense) []*tensor.Dense {
-	return func(in []*tensor.Dense) []*tensor.Dense {
-		y := make([]float64, g.N*g.COut*product(g.Out))
-		sum(g, tensor.As[float64](in[0]), tensor.As[float64](in[1]), floats[float64](opt(in, 2)), y)
-		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
-	}
-}
-
-func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g := fail.Must(ConvGeometry(n))
-	return inFloat(in, convolve(n, g, convTransposeSum[float64])), nil
 }
 
 // leastPixels and mostPixels bound the columns of the im2col matrix that is live
@@ -311,4 +302,7 @@ func addScaled[T summable](v T, x, y []T) {
 	for i, s := range x {
 		y[i] += v * s
 	}
+}
+func allFinite[T summable](x []T) bool {
+	return !slices.ContainsFunc(x, func(v T) bool { return v-v != 0 })
 }

@@ -2,61 +2,6 @@
 
 #include "textflag.h"
 
-// func narrow(n int, x *float64, y *float32)
-TEXT ·narrow(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), CX
-	MOVQ x+8(FP), SI
-	MOVQ y+16(FP), DI
-
-narrow16:
-	VCVTPD2PSY (SI), X0
-	VCVTPD2PSY 32(SI), X1
-	VCVTPD2PSY 64(SI), X2
-	VCVTPD2PSY 96(SI), X3
-	VMOVUPS    X0, (DI)
-	VMOVUPS    X1, 16(DI)
-	VMOVUPS    X2, 32(DI)
-	VMOVUPS    X3, 48(DI)
-	ADDQ       $128, SI
-	ADDQ       $64, DI
-	SUBQ       $16, CX
-	JNZ        narrow16
-	VZEROUPPER
-	RET
-
-// The maximum of 0 and not a number is its second operand, as that of two zeros is: the
-// number stays, and adding 0 takes the sign of -0.
-//
-// func narrowUpTo(n int, hi float32, x *float64, y *float32)
-TEXT ·narrowUpTo(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), CX
-	VBROADCASTSS hi+8(FP), Y15
-	MOVQ         x+16(FP), SI
-	MOVQ         y+24(FP), DI
-	VXORPS       Y14, Y14, Y14
-
-upTo16:
-	VCVTPD2PSY  (SI), X0
-	VCVTPD2PSY  32(SI), X1
-	VCVTPD2PSY  64(SI), X2
-	VCVTPD2PSY  96(SI), X3
-	VINSERTF128 $1, X1, Y0, Y0
-	VINSERTF128 $1, X3, Y2, Y2
-	VMAXPS      Y0, Y14, Y0
-	VMAXPS      Y2, Y14, Y2
-	VADDPS      Y14, Y0, Y0
-	VADDPS      Y14, Y2, Y2
-	VMINPS      Y0, Y15, Y0
-	VMINPS      Y2, Y15, Y2
-	VMOVUPS     Y0, (DI)
-	VMOVUPS     Y2, 32(DI)
-	ADDQ        $128, SI
-	ADDQ        $64, DI
-	SUBQ        $16, CX
-	JNZ         upTo16
-	VZEROUPPER
-	RET
-
 // bound is beyond what int8 with any zero point holds.
 DATA bound<>+0(SB)/4, $1024.0
 DATA bound<>+4(SB)/4, $-1024.0

@@ -47,7 +47,7 @@ func (l *Left) Release() {
 
 // Pack packs alpha*a, or its transpose; ok is false where there is no assembly
 // for what follows.
-func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda int) (l *Left, ok bool) {
+func Pack(trans bool, m, k int, alpha float64, a []float64, lda int) (l *Left, ok bool) {
 	if width == 0 {
 		return nil, false
 	}
@@ -70,7 +70,7 @@ func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda i
 			dst := block[i/tileRows*tileRows*depth+i%tileRows:]
 			src := a[i*row+k0*step:]
 			for j := range depth {
-				v := alpha * float64(src[j*step])
+				v := alpha * src[j*step]
 				l.zeros = l.zeros || v == 0
 				dst[j*tileRows] = v
 			}
@@ -80,27 +80,18 @@ func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda i
 }
 
 // packRows packs one tile of rows; it reports a zero.
-func packRows[T float32 | float64](dst []float64, a []T, lda int) bool {
+func packRows(dst, a []float64, lda int) (zeros bool) {
 	depth := len(dst) / tileRows
 	r0, r1, r2, r3 := a[:depth], a[lda:][:depth], a[2*lda:][:depth], a[3*lda:][:depth]
-	zeros, n := false, 0
-	if f, ok := any(a).([]float32); ok && depth >= 4 {
-		n = depth &^ 3
-		zeros = pack4(n, &f[0], &f[lda], &f[2*lda], &f[3*lda], &dst[0]) != 0
-	}
-	for j := n; j < depth; j++ {
-		v := r0[j]
+	for j, v := range r0 {
 		d := dst[j*tileRows:][:tileRows]
-		d[0], d[1], d[2], d[3] = float64(v), float64(r1[j]), float64(r2[j]), float64(r3[j])
+		d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 		if v == 0 || r1[j] == 0 || r2[j] == 0 || r3[j] == 0 {
 			zeros = true
 		}
 	}
 	return zeros
 }
-
-// Zeros reports a zero among the elements: its products would make +0 of -0.
-func (l *Left) Zeros() bool { return l.zeros }
 
 // AddTo adds l*b to c, which is m x n as b is k x n: every element of c takes its
 // k products one after another. Blocks of columns are work for each, which calls a
@@ -114,7 +105,7 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 	each((n+columnBlock-1)/columnBlock, func(i int) {
 		j0 := i * columnBlock
 		cols := min(columnBlock, n-j0)
-		packed := buffers.Get().(*Right)
+		packed := buffers.Get().(*rightSide)
 		for k0 := 0; k0 < l.k; k0 += depthBlock {
 			depth := min(depthBlock, l.k-k0)
 			packRight(depth, cols, b[k0*ldb+j0:], ldb, packed[:])
@@ -126,7 +117,7 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 }
 
 // buffers hold packed columns.
-var buffers = sync.Pool{New: func() any { return new(Right) }}
+var buffers = sync.Pool{New: func() any { return new(rightSide) }}
 
 // Finite reports that all elements of a matrix are.
 func Finite(rows, cols int, b []float64, ldb int) bool {
@@ -163,53 +154,11 @@ func packRight(depth, cols int, b []float64, ldb int, packed []float64) {
 	}
 }
 
-// Right holds at most Columns columns of a right side, for Depth products of each.
-type Right [depthBlock * columnBlock]float64
+// rightSide holds at most columnBlock columns of a right side, for depthBlock products of each.
+type rightSide [depthBlock * columnBlock]float64
 
-// Depth is how many products of each column a Right holds.
+// Depth is how many products AddGram takes at most.
 const Depth = depthBlock
-
-// Columns is how many columns a Right holds.
-const Columns = columnBlock
-
-// SetRow widens row i of depth rows, which has at most Columns elements.
-func (r *Right) SetRow(i, depth int, row []float32) {
-	n := len(row) / width
-	if n > 0 {
-		widen(n*width/8, &row[0], &r[i*width], (depth*width-width)*8, width/8)
-	}
-	if rest := row[n*width:]; len(rest) > 0 {
-		dst := r[n*width*depth+i*width:][:width]
-		clear(dst[len(rest):])
-		for j, v := range rest {
-			dst[j] = float64(v)
-		}
-	}
-}
-
-// SetWide is SetRow of a row that is wide already.
-func (r *Right) SetWide(i, depth int, row []float64) {
-	at, step := i*width, depth*width
-	if width == 16 {
-		for ; len(row) >= 16; row, at = row[16:], at+step {
-			*(*[16]float64)(r[at:]) = *(*[16]float64)(row)
-		}
-	} else {
-		for ; len(row) >= 8; row, at = row[8:], at+step {
-			*(*[8]float64)(r[at:]) = *(*[8]float64)(row)
-		}
-	}
-	if len(row) > 0 {
-		dst := r[at:][:width]
-		clear(dst[copy(dst, row):])
-	}
-}
-
-// AddRight adds to c, of cols columns, the products of columns k0 ... k0+depth-1 of l
-// with the depth rows of r; k0 is a multiple of Depth. Zeros are not left out.
-func (l *Left) AddRight(k0, depth, cols int, r *Right, c []float64, ldc int) {
-	l.block(k0, depth, 0, cols, r[:], c, ldc)
-}
 
 // block adds the products of one block of depth to columns of c, from a tile of rows on.
 func (l *Left) block(k0, depth, first, cols int, packed, c []float64, ldc int) {

@@ -28,7 +28,7 @@ func AddGram(n int, rows [][]float64, c []float64, each func(count int, f func(i
 	each((size+columnBlock-1)/columnBlock, func(b int) {
 		from := b * columnBlock
 		cols := min(columnBlock, size-from)
-		right := buffers.Get().(*Right)
+		right := buffers.Get().(*rightSide)
 		for j := 0; j < cols; j += width {
 			for i := 0; i < width; i += tileRows {
 				at := min(from+j+i, size)

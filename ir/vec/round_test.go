@@ -87,26 +87,6 @@ func numbers(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// TestNarrow: numbers of every length round as the language does, and bounded as min and
-// max do.
-func TestNarrow(t *testing.T) {
-	each(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(3, 4))
-		for n := range 150 {
-			x, got := numbers(r, n), make([]float32, n)
-			Narrow(x, got)
-			for i, v := range x {
-				sameSingle(t, "Narrow", got[i], float32(v))
-			}
-			hi := []float32{6, 1, float32(math.Inf(1))}[n%3]
-			NarrowUpTo(hi, x, got)
-			for i, v := range x {
-				sameSingle(t, "NarrowUpTo", got[i], min(max(float32(v), 0), hi))
-			}
-		}
-	})
-}
-
 // sameSingle wants the same bits; numbers that are none are all alike.
 func sameSingle(t *testing.T, what string, got, want float32) {
 	t.Helper()
@@ -120,8 +100,7 @@ func TestQuantise(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for n := range 150 {
-			x, y, q := numbers(r, n), make([]float32, n), make([]int8, n)
-			Narrow(x, y)
+			y, q := narrowed(numbers(r, n)), make([]int8, n)
 			scale := []float32{1, 0, float32(r.ExpFloat64()), float32(r.ExpFloat64() / 16)}[n%4]
 			zero := []int64{int64(r.IntN(256) - 128), -128, 127, 1000}[r.IntN(4)]
 			Quantise(y, scale, zero, q)

@@ -16,10 +16,9 @@ func eachLength(t *testing.T, f func(t *testing.T, x, y []float32)) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(13, 14))
 		for n := range 300 {
-			x, y := make([]float32, n/2), make([]float32, n/2)
-			Narrow(random(r, n/2), y)
-			if Narrow(random(r, n/2), x); n%2 == 0 {
-				Narrow(numbers(r, n/2), x)
+			y, x := narrowed(random(r, n/2)), narrowed(random(r, n/2))
+			if n%2 == 0 {
+				x = narrowed(numbers(r, n/2))
 			}
 			f(t, x, y)
 		}
@@ -30,9 +29,8 @@ func eachLength(t *testing.T, f func(t *testing.T, x, y []float32)) {
 func TestAccumulate(t *testing.T) {
 	eachLength(t, func(t *testing.T, x, y []float32) {
 		sums, want := make([]float64, len(x)), make([]float64, len(x))
-		Widen(y, sums)
 		for i, v := range x {
-			want[i] = float64(y[i]) + float64(v)
+			sums[i], want[i] = float64(y[i]), float64(y[i])+float64(v)
 		}
 		Accumulate(x, sums)
 		for i, w := range want {

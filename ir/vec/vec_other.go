@@ -12,13 +12,6 @@ func tile4x16(_ int, _, _, _ *float64, _ int)                             {}
 func lanes4(_ int, _, _, _, _, _ *float64, _ *[4][4]float64)              {}
 func lanes4Single(_ int, _ *float64, _ *float32, _ int, _ *[4][4]float64) {}
 func axpy4(_ int, _ float64, _, _ *float64)                               {}
-func taps4(_, _ int, _ float64, _ *float64, _ *int, _, _ *float64)        {}
-func taps32(_, _ int, _ float64, _ *float64, _ *int, _, _ *float64)       {}
-func fill4(_ int, _ float64, _ *float64)                                  {}
-func pack4(_ int, _, _, _, _ *float32, _ *float64) uint32                 { return 0 }
-func widen(_ int, _ *float32, _ *float64, _, _ int)                       {}
-func narrow(_ int, _ *float64, _ *float32)                                {}
-func narrowUpTo(_ int, _ float32, _ *float64, _ *float32)                 {}
 func quantise(_ int, _ float32, _ int32, _ *float32, _ *int8)             {}
 func dequantise(_ int, _ float32, _ int32, _ *int8, _ *float32)           {}
 

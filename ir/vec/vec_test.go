@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // each calls f for every width that this processor has, and for none.
@@ -37,6 +38,11 @@ func random(r *rand.Rand, n int) []float64 {
 		}
 	}
 	return x
+}
+
+// narrowed are numbers as float32.
+func narrowed(x []float64) []float32 {
+	return lists.Map(x, func(v float64) float32 { return float32(v) })
 }
 
 func same(t *testing.T, what string, got, want []float64) {
@@ -166,77 +172,6 @@ func TestZeros(t *testing.T) {
 	})
 }
 
-// TestTaps: shifted sums of every length take their products in order; numbers are
-// widened in rows of any length.
-func TestTaps(t *testing.T) {
-	each(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(7, 8))
-		for n := range 140 {
-			taps := 1 + r.IntN(9)
-			w, x, y := random(r, taps), random(r, n+50), random(r, n)
-			at := make([]int, taps)
-			want, from := make([]float64, n), r.NormFloat64()
-			for i := range want {
-				want[i] = from
-			}
-			Fill(y, from)
-			same(t, "Fill", y, want)
-			for k := range at {
-				at[k] = r.IntN(50)
-				for i := range want {
-					want[i] += float64(w[k] * x[at[k]+i])
-				}
-			}
-			Taps(from, w, at, x, y)
-			same(t, "Taps", y, want)
-
-			single, wide := make([]float32, n), make([]float64, n)
-			for i := range single {
-				single[i] = float32(x[i])
-				want[i] = float64(single[i])
-			}
-			Widen(single, wide)
-			same(t, "Widen", wide, want)
-		}
-	})
-}
-
-// TestRight: a right side that is set row by row gives the products of the definition.
-func TestRight(t *testing.T) {
-	each(t, func(t *testing.T) {
-		if width == 0 {
-			return
-		}
-		r := rand.New(rand.NewPCG(9, 10))
-		for range 60 {
-			m, k, n := 1+r.IntN(9), 1+r.IntN(600), 1+r.IntN(Columns)
-			a := make([]float32, m*k)
-			for i := range a {
-				a[i] = float32(r.NormFloat64())
-			}
-			c := random(r, m*n)
-			want := append([]float64(nil), c...)
-			left, _ := Pack(false, m, k, 1, a, k)
-			right := new(Right)
-			for k0 := 0; k0 < k; k0 += Depth {
-				depth := min(Depth, k-k0)
-				for d := range depth {
-					row := make([]float32, n)
-					for j := range row {
-						row[j] = float32(r.NormFloat64())
-						for i := range m {
-							want[i*n+j] += float64(float64(a[i*k+k0+d]) * float64(row[j]))
-						}
-					}
-					right.SetRow(d, depth, row)
-				}
-				left.AddRight(k0, depth, n, right, c, n)
-			}
-			same(t, "product", c, want)
-		}
-	})
-}
-
 // TestGram: the lower triangle gets the products of rows in order, of every size.
 func TestGram(t *testing.T) {
 	each(t, func(t *testing.T) {
@@ -257,37 +192,6 @@ func TestGram(t *testing.T) {
 				}
 				same(t, "gram", c[i*size:][:i+1], want[i*size:][:i+1])
 			}
-		}
-	})
-}
-
-// TestPackSingle: rows of float32 are packed as those of float64 are, and a zero anywhere
-// among them is seen.
-func TestPackSingle(t *testing.T) {
-	each(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(9, 9))
-		for range 200 {
-			m, k := 1+r.IntN(9), 1+r.IntN(300)
-			lda := k + r.IntN(3)
-			a, wide := make([]float32, m*lda), make([]float64, m*lda)
-			for i := range a {
-				a[i] = float32(r.NormFloat64())
-			}
-			if r.IntN(2) == 0 {
-				a[r.IntN(m)*lda+r.IntN(k)] = []float32{0, float32(math.Copysign(0, -1))}[r.IntN(2)]
-			}
-			for i, v := range a {
-				wide[i] = float64(v)
-			}
-			got, ok := Pack(false, m, k, 1, a, lda)
-			want, _ := Pack(false, m, k, 1, wide, lda)
-			if !ok {
-				return
-			}
-			same(t, "Pack", got.data, want.data)
-			testenv.Require(t, got.Zeros() == want.Zeros(), "zeros: %v, want %v", got.Zeros(), want.Zeros())
-			got.Release()
-			want.Release()
 		}
 	})
 }

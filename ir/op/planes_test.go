@@ -9,7 +9,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/ir/vec"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -66,29 +65,6 @@ func drawConv(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 	return n, []*tensor.Dense{x, k, b}
 }
 
-// TestConvSingle: convolutions without a tensor in float64 give the bits of the
-// definition, which is in float64.
-func TestConvSingle(t *testing.T) {
-	testenv.SkipIf(t, !vec.HasAssembly(), "there is one form of it without assembly")
-	r := rand.New(rand.NewPCG(5, 6))
-	own := 0
-	for range 400 {
-		n, in := drawConv(t, r)
-		g := testenv.Must(ConvGeometry(n))(t)
-		got, ok := convolveSingle(n, g, in)
-		if !ok {
-			continue
-		}
-		own++
-		want := inFloat(in, convolve(n, g, convSum[float64]))[0].Data.([]float32)
-		for i, v := range got.Data.([]float32) {
-			testenv.Require(t, math.Float32bits(v) == math.Float32bits(want[i]),
-				"%v of %v: element %d is %v, want %v", n, g, i, v, want[i])
-		}
-	}
-	testenv.Check(t, own >= 200, "%d of 400 convolutions were computed so, want most", own)
-}
-
 // TestConvPadding: padding is nothing, not zeros: what is no number among the weights is in sums of those windows only
 // whose input it meets, in convolutions of one group and of several.
 func TestConvPadding(t *testing.T) {
@@ -105,7 +81,7 @@ func TestConvPadding(t *testing.T) {
 			v := g.AddInput("x", ir.T(tensor.F32, x.Shape...))
 			n := testenv.Must(g.Add(Conv, "n", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "group": ir.Int(group)}, 1, v,
 				g.AddConst("w", w)))(t)
-			out := testenv.Must(evalConv(n, []*tensor.Dense{x, w}))(t)
+			out := testenv.Must(Conv.Eval(n, []*tensor.Dense{x, w}))(t)
 			for i := range out[0].Len() {
 				c, row, col := i/size/size, i/size%size, i%size
 				y, meets := out[0].Float(i), c == channels-1 && row > 0 && col > 0
