@@ -3,21 +3,13 @@
 #include "nncc_bcast_s8.h"
 #include "nncc_requant.h"
 
-/* v * mult * 2^(shift - 31), rounded after the product and after the right shift. */
-static int32_t mla_scaled(uint32_t v, int32_t mult, int32_t shift)
-{
-    if (shift > 0) {
-        return nncc_rq_high_mult((int32_t)(v << shift), mult);
-    }
-    return nncc_rq_shift_right(nncc_rq_high_mult((int32_t)v, mult), -shift);
-}
-
 void mla_add(const mla_add_params *p, const int8_t *a, const int8_t *b, int8_t *y)
 {
     const int32_t left = p->left_shift;
 
-    NNCC_FOR_PAIRS(&p->bcast, int8_t, a, b,
-                   *y++ = nncc_rq_s8((uint32_t)mla_scaled((uint32_t)(u + p->offset1) << left, p->mult1, p->shift1) +
-                                         (uint32_t)mla_scaled((uint32_t)(v + p->offset2) << left, p->mult2, p->shift2),
-                                     p->out_mult, p->out_shift, p->out_offset, p->act_min, p->act_max));
+    NNCC_FOR_PAIRS(
+        &p->bcast, int8_t, a, b,
+        *y++ = nncc_rq_s8((uint32_t)nncc_rq((int32_t)((uint32_t)(u + p->offset1) << left), p->mult1, p->shift1) +
+                              (uint32_t)nncc_rq((int32_t)((uint32_t)(v + p->offset2) << left), p->mult2, p->shift2),
+                          p->out_mult, p->out_shift, p->out_offset, p->act_min, p->act_max));
 }
