@@ -46,9 +46,7 @@ typedef struct
  * a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8 VMLADAVA. In relu kernels
  * the rounding of negative values does not show.
  *
- * Per 8 outputs and v vectors: 6v + 2 loads, 8v MACs, 2 stores, 4 moves from accumulators, 16 (relu: 12) vector
- * operations of the requantisation, 6 others; 64 input channels: 0.160 instructions a MAC (relu), of which 0.05 loads,
- * 0.004 stores, 0.0625 MACs. An odd last row and the `single` last ones go through nncc_helium_matmul_1row_s8.
+ * An odd last row and the `single` last ones go through nncc_helium_matmul_1row_s8.
  */
 typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y,
                                    int32_t rows);
@@ -62,9 +60,7 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  * mult[4], below[4] (not in relu kernels, whose zero point is -128), scale, offset, 0, 0, then the weights. zero and
  * the clamp are not looked at.
  *
- * Per 8 outputs and v vectors: 6v - 1 loads (from two vectors on), 8v MACs, 2 stores, 4 moves from accumulators, 13
- * (relu: 9) others of the requantisation, 7 for the loop; 64 input channels: 0.145 instructions a
- * MAC (relu). Rows that have nothing behind them are copied to the stack.
+ * Rows that have nothing behind them are copied to the stack.
  */
 /* KERNELS(helium_matmul_upper) */
 
@@ -81,9 +77,6 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  * from the weights) and one rounding: ((acc * multiplier >> 31) + 2^(shift - 1)) >> shift. Vectors hold 8 inputs; a
  * record is int32 bias[4], multiplier[4], shift[4] (-1 to -31), then for every vector 8 weights of channel 0, 1, 2, 3.
  * Pitch, step and tail are bytes.
- *
- * Per 8 outputs and v vectors: 6v + 3 loads, 8v MACs, 3 stores, 4 moves from accumulators, 10 vector operations of the
- * requantisation, 7 others: 0.27 instructions a MAC for 64 inputs.
  */
 /* KERNELS(helium_matmul_s16) */
 
@@ -97,20 +90,12 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  * four channels: for every vector 8 weights of channel 0, 1, 2, 3, for every input behind them one of each channel,
  * int32 bias[4], mult[4]. Three channels that are left are in a record with the one before, one or two are by
  * themselves: int32 bias, twice mult, their weights, zeros up to whole words.
- *
- * Per 8 outputs and v vectors: 4v loads, 8v MACs, 4 moves from accumulators, 2 loads of numbers (4 with three vectors),
- * 6 (relu: 8) vector operations of the requantisation, 2 stores, 2 others; inputs behind take 3 (4) each and a load. A
- * channel by itself takes 3v + 11 for both rows; 2 rows begin with 2v loads and 21 others. 0.31 instructions a MAC for
- * 16 inputs and many channels.
  */
 /* KERNELS(helium_matmul_kept_s16) */
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
  * pixel. The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
- *
- * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625
- * MACs.
  */
 /* KERNELS(nncc_helium_matmul_1row_s8) */
 
@@ -118,9 +103,6 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  * The same products, of 4 rows with one channel at a time: for fewer than 4 channels, and for shifts to the left.
  * Packed is a line for every channel: int32 bias, multiplier, shift to the left (0 to 30), shift to the right (-31 to
  * 0), then its weights in whole vectors.
- *
- * Per 4 outputs and v vectors: 5v + 3 loads, 4v MACs, 1 store, 2 moves from accumulators, 11 vector operations of the
- * requantisation, about v + 20 others.
  */
 /* KERNELS(nncc_helium_matmul_4rows_s8) */
 
@@ -137,9 +119,6 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  *
  * nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; no sum leaves 32 bits. out
  * may be x or y.
- *
- * Per 4 elements: 2 loads, 1 store, 2 (q31: 4) multiplications, 1 (away: 4, q31: 2) for shift and sum, 2 for the clamp,
- * 1 other: 2.25 (away, q31: 3) instructions an element.
  */
 typedef struct
 {
@@ -216,9 +195,6 @@ typedef struct
  * scratch, 16-byte aligned: shared, ((block - 1) * stride_w + kernel_w) * kernel_h * I bytes and what the last vector
  * has more, behind block * mac.step for shared 2; else the latter. mac.channels are those of one group, mac.single is
  * 0. packed: the records of one group after the other's.
- *
- * A piece of up to 16 bytes takes 6 instructions, longer ones 9 and 3 for every 16 bytes: 3x3 with 16 -> 16 channels
- * and stride 1, 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.
  */
 typedef struct
 {
@@ -251,8 +227,7 @@ typedef struct
 
 /*
  * The same for single pixels without padding, which go through `dot` where they lie, a row of y at a time: mac.step is
- * the distance in a row, mac.single that of the last row, block 0, no table. A row takes about 20 instructions besides
- * `dot`.
+ * the distance in a row, mac.single that of the last row, block 0, no table.
  */
 /* KERNELS(nncc_helium_convolve_rows_s8) */
 
@@ -297,20 +272,15 @@ typedef struct
  *
  * stride1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put
  * in the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
- * padding, the output may be the input. packed:
- * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of
- * weights [4][4], columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to
- * even, at most 24, + 2) bytes. Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from
- * accumulators, 12 + 9 (relu) or 12 + 20 for the requantisation, 15 others, and 7 for the interleaving (2 loads, 2
- * stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1 stores, 0.11 MACs.
+ * padding, the output may be the input. packed: records of 112 bytes for every 4 channels: int32 bias[4],
+ * multiplier[4], shift[4], then for each channel 16 bytes of weights [4][4], columns first, the last ones 0. scratch,
+ * 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to even, at most 24, + 2) bytes.
  *
- * stride2: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
- * multiple of 16; at least 8 channels. packed: records of 336 bytes for every 16 channels: int32 bias[16],
- * multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd channels alike, and int8
- * weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte aligned. Products are added by
- * twos in 16 bits, in the order of the taps; in no such pair both weights may be -128. Per 16 outputs: 35 loads, a
- * store, 18 multiplications, 8 + 16 additions, 20 widenings, 19 (relu) or 28 for the requantisation, 9 others: 0.9
- * instructions a MAC (relu), of which 0.24 loads, 0.125 MACs.
+ * stride2: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no multiple of 16;
+ * at least 8 channels. packed: records of 336 bytes for every 16 channels: int32 bias[16], multiplier[16], shift[16],
+ * each in the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd channels alike, and int8 weights[9][16]. scratch: 160 bytes
+ * for windows that stick out at the sides, 16-byte aligned. Products are added by twos in 16 bits, in the order of the
+ * taps; in no such pair both weights may be -128.
  */
 typedef struct
 {
@@ -337,8 +307,6 @@ typedef struct
  * neighbouring bytes each, which repeat themselves: those of nncc_helium_depthwise_3x3_stride2 (in the order of its
  * lanes), upper: bias, multiplier and what is added below 0, then the taps, then int32 scale, offset, 0, 0. Scratch
  * holds `line` bytes: rows of a row of taps with their padding, or what a column finds outside of the image.
- *
- * Per 16 results of 3 taps: 26 for the sums, 44 for the requantisation (upper: 33), 5 others.
  */
 typedef struct
 {
@@ -367,10 +335,6 @@ typedef struct
  * weights say what counts. The kernels with k in their names are for so many vectors, those with step for so many bytes
  * between neighbouring windows; the one without takes any. Four outputs of a channel go together. `fours`, `x_back` and
  * the like stand first: the assembly has the offsets. record, x, y and channels move on.
- *
- * Per 4 outputs and v vectors: 4v loads, 4v MACs, a store, 2 moves from accumulators, 2 additions, 4 (relu: 2) for the
- * requantisation, 2 for the clamp, 1 other (any step: 5 others): 5 x 5 taps 0.3 instructions a MAC. A row of a channel
- * has 12 more, a channel 17.
  */
 typedef struct
 {
@@ -411,7 +375,7 @@ typedef void nncc_helium_windows_fn(nncc_helium_windows *f);
  *
  * packed: for every output channel a record of nncc_helium_windows, weights [kernel_w][pitch]. scratch, 16-byte
  * aligned: 16 bytes, `plane` for each of up to 8 channels, and what the last vector of three windows behind the last
- * one has more. 5 loads, stores and others for every 16 bytes that are brought, and 3 additions.
+ * one has more.
  */
 typedef struct
 {
@@ -456,9 +420,6 @@ typedef struct
  * shift[8], each even channels first, then 8 weights for every tap, filled up to a multiple of 16 bytes. With a
  * multiplier above 1 or fewer than 8 channels a record begins with 32 bytes more: uint16 places[8] of the channels'
  * inputs behind that of the first one, and int32, the byte of a pixel at which that one is.
- *
- * Per 8 outputs: 7 instructions a tap (8 without three columns of taps inside), 3 a row of taps, about 30 others; 30 a
- * pixel.
  */
 typedef struct
 {
@@ -493,9 +454,6 @@ typedef struct
  * cut window, ties away from zero; a window has less than 4080 elements, and at least one. The division is a
  * multiplication by 2^31 / count, rounded up, which is exact for such counts. Every cut window has an element.
  * nncc_helium_avg_pool_short_s8 takes at most 185 elements, for which a multiplication in 16 bits is exact.
- *
- * Per input element: average 0.125 loads, 0.125 additions (8 channels a vector), the short one 0.06 loads, 0.25
- * additions and widenings, maximum 0.06 loads, 0.06 maxima (16 channels).
  */
 typedef struct
 {
@@ -539,8 +497,7 @@ typedef struct
 /*
  * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a
  * time (8 where the shorter one has more than 17): contiguous on one side, bytes `shorter axis` apart on the other,
- * where a core takes a beat an element; byte by byte it is a load, a store and their addresses. 4 instructions for 16
- * (8) elements, one load and one store.
+ * where a core takes a beat an element; byte by byte it is a load, a store and their addresses.
  */
 typedef struct
 {
@@ -559,9 +516,6 @@ typedef struct
  *
  * scratch, 16-byte aligned: 4 * (m + 1) bytes, rounded up to 16; w bytes, w being k rounded up to 16, times m unless k
  * is w and a_k is 1; for every four columns 16 + 4 * w bytes.
- *
- * For two rows and four columns 14 instructions a vector of 16, 37 for the requantisation; packing takes under one a
- * byte. A single row whose b_n is 1: 11 for 16 elements of b, nothing is packed.
  */
 typedef struct
 {
