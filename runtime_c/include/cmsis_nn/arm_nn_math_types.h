@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NN_Q31_MAX INT32_MAX
-#define NN_Q31_MIN INT32_MIN
 #define NN_Q15_MAX INT16_MAX
 #define NN_Q15_MIN INT16_MIN
 #define NN_Q7_MAX INT8_MAX

@@ -62,15 +62,6 @@ typedef struct
     int32_t c;
 } cmsis_nn_dims;
 
-/* Dimensions of an LSTM. */
-typedef struct
-{
-    int32_t max_time;
-    int32_t num_inputs;
-    int32_t num_batches;
-    int32_t num_outputs;
-} cmsis_nn_lstm_dims;
-
 /* One multiplier and shift for every output channel. */
 typedef struct
 {
@@ -168,29 +159,12 @@ typedef struct
     const uint32_t *permutations;
 } cmsis_nn_transpose_params;
 
-/* SVDF. */
-typedef struct
-{
-    int32_t rank;
-    int32_t input_offset;
-    int32_t output_offset;
-    cmsis_nn_activation input_activation;
-    cmsis_nn_activation output_activation;
-} cmsis_nn_svdf_params;
-
 /* Tables of the int16 softmax. */
 typedef struct
 {
     const int16_t *exp_lut;
     const int16_t *one_by_one_lut;
 } cmsis_nn_softmax_lut_s16;
-
-/* One multiplier and shift. */
-typedef struct
-{
-    int32_t multiplier;
-    int32_t shift;
-} cmsis_nn_scaling;
 
 /* One LSTM gate. The effective biases (int32, one per hidden unit) hold the
  * weight sums times the offset of the data they multiply; the input one holds

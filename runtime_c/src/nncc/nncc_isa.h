@@ -25,15 +25,13 @@
 #define NNCC_SIMD32 0
 #endif
 
-/* SSAT and USAT without assembly. GCC's __ssat is a macro that converts signs. */
+/* SSAT without assembly. GCC's __ssat is a macro that converts signs. */
 #if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
 #define NNCC_SSAT(v, bits) ((int32_t)__builtin_arm_ssat(v, bits))
-#define NNCC_USAT(v, bits) ((int32_t)__builtin_arm_usat(v, bits))
 #define NNCC_SSAT16(v, bits) ((uint32_t)__builtin_arm_ssat16((int32_t)(v), bits))
 #elif defined(__ARM_FEATURE_SAT)
 #include <arm_acle.h>
 #define NNCC_SSAT(v, bits) __ssat(v, bits)
-#define NNCC_USAT(v, bits) ((int32_t)__usat(v, bits))
 #define NNCC_SSAT16(v, bits) ((uint32_t)__ssat16((int16x2_t)(v), bits))
 #endif
 
