@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_elements.h: the walk shared by GatherElements and ScatterElements. */
+#include "nncc_copy.h"
 #include "nncc_index.h"
 #include "nncc_move.h"
-#include "nncc_run.h"
 
 /* Copies between `data` (strided by p) and `list` (dense, shaped like the indices): to the list, or from it. */
 static inline nncc_status nncc_elements(const nncc_gather_elements_params *p, const void *indices, const uint8_t *from,
                                         uint8_t *to, int32_t scatter)
 {
     int32_t index[NNCC_MAX_DIMS] = {0};
-    int32_t i = 0;
+    const int32_t elem = p->elem, stride = p->x_stride[p->axis];
+    int32_t i = 0, base = 0; /* where an element is that has the index 0 along the axis */
     int32_t d;
 
     do {
@@ -18,19 +19,27 @@ static inline nncc_status nncc_elements(const nncc_gather_elements_params *p, co
         if (at < 0) {
             return NNCC_ERR_INDEX;
         }
-        at *= p->x_stride[p->axis];
-        for (d = 0; d < p->rank; d++) {
-            if (d != p->axis) {
-                at += index[d] * p->x_stride[d];
+        at = (base + at * stride) * elem;
+        const uint8_t *x = from + (scatter != 0 ? i * elem : at);
+        uint8_t *y = to + (scatter != 0 ? at : i * elem);
+
+        if (elem == 4) {
+            *(nncc_any32 *)(void *)y = *(const nncc_any32 *)(const void *)x;
+        } else {
+            for (int32_t k = 0; k < elem; k++) {
+                y[k] = x[k];
             }
         }
-        nncc_run(from + (scatter != 0 ? i : at) * p->elem, 1, to + (scatter != 0 ? at : i) * p->elem, 1, 1, p->elem);
         i++;
         for (d = p->rank - 1; d >= 0; d--) {
+            const int32_t step = d == p->axis ? 0 : p->x_stride[d];
+
             index[d]++;
+            base += step;
             if (index[d] < p->dims[d]) {
                 break;
             }
+            base -= p->dims[d] * step;
             index[d] = 0;
         }
     } while (d >= 0);
