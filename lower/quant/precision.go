@@ -133,9 +133,7 @@ func takesInt4(n *ir.Node, r rule) bool {
 // takesInt16 reports operators that have an int16 form.
 func takesInt16(n *ir.Node, r rule) bool {
 	switch n.Op {
-	case op.Add, op.Mul, op.Sub, op.Div, op.Min, op.Max:
-		return true
-	case op.ReduceMean, op.ReduceSum:
+	case op.Add, op.Mul, op.Sub, op.Div, op.Min, op.Max, op.ReduceMean, op.ReduceSum, op.ReduceMax, op.ReduceMin:
 		return true
 	case op.Resize:
 		return ir.AttrsOf[op.ModeAttr](n).Mode == "nearest" &&

@@ -107,9 +107,9 @@ func (m *Mean) bias(f func(acc int32) int8, from, to int32, lo, hi int8) bool {
 // Doubtful is the form of slope times a sum of at most size, with zero added, for all
 // sums but those for which what is shifted out is less than doubt away from 0 or 1 <<
 // Shift: half a unit of the multiplier for each unit of the sum, and the roundings of
-// double. doubt 0: there is none.
+// double. Results have 32 bits. doubt 0: there is none.
 func Doubtful(slope float64, size, zero int64) (m Mean, doubt int32) {
-	if !(slope > 0) || slope >= 1<<20 || size > math.MaxInt32 {
+	if !(slope > 0) || size > math.MaxInt32 || slope*float64(size) >= 1<<30 {
 		return m, 0
 	}
 	_, exp := math.Frexp(slope)

@@ -113,17 +113,17 @@ func lowerReduceSum(l *lowering, n *kernel.Node) {
 	l.call(l.low.Kernel, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 }
 
-func reduceOrderS8Row(fn, was string, d *ir.OpDef) *kernel.Kernel {
-	return row(fn, was, "int8 "+d.Doc, reduceLayout,
-		kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
-			axes := kernel.Known(op.ReduceAxes(n.Node))
-			r := l.reduced(axes)
-			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x,
-				l.out(0))
-			if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
-				l.requantiseInPlace(q)
-			}
-		}, d)
+// reduceOrderRow is the row of a greatest or smallest element; int16 has one quantisation.
+func reduceOrderRow(fn, was, doc string, d *ir.OpDef, ends ...kernel.Rule) *kernel.Kernel {
+	rules := append(kernel.Rules(ends), cond.NotEmpty, cond.Rank, cond.Constant(1))
+	return row(fn, was, doc+d.Doc, reduceLayout, rules, func(l *lowering, n *kernel.Node) {
+		r := l.reduced(kernel.Known(op.ReduceAxes(n.Node)))
+		l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x,
+			l.out(0))
+		if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
+			l.requantiseInPlace(q)
+		}
+	}, d)
 }
 
 // signedBytes: input 0 is int8, quantised with one scale or not at all.
@@ -365,8 +365,12 @@ func axisS8Kernels() []*kernel.Kernel {
 		poolS8Row("nncc_max_pool2d_s8", "NNCC-GLOBALMAXPOOL-S8", "int8 maximum over space", maximumS8, true,
 			op.GlobalMaxPool),
 		reduceSumS8Row,
-		reduceOrderS8Row("nncc_reduce_max_s8", "NNCC-REDUCEMAX-S8", op.ReduceMax),
-		reduceOrderS8Row("nncc_reduce_min_s8", "NNCC-REDUCEMIN-S8", op.ReduceMin),
+		reduceOrderRow("nncc_reduce_max_s8", "NNCC-REDUCEMAX-S8", "int8 ", op.ReduceMax, int8Ends),
+		reduceOrderRow("nncc_reduce_min_s8", "NNCC-REDUCEMIN-S8", "int8 ", op.ReduceMin, int8Ends),
+		reduceOrderRow("nncc_reduce_max_s16", "NNCC-REDUCEMAX-S16", "int16 ", op.ReduceMax, cond.Int16(0),
+			cond.SameType),
+		reduceOrderRow("nncc_reduce_min_s16", "NNCC-REDUCEMIN-S16", "int16 ", op.ReduceMin, cond.Int16(0),
+			cond.SameType),
 		argRow("nncc_argmax_s8", "nncc_arg_s8_params", "NNCC-ARGMAX-S8", "position of the maximum of int8 values",
 			op.ArgMax, signedBytes),
 		argRow("nncc_argmin_s8", "nncc_arg_s8_params", "NNCC-ARGMIN-S8", "position of the minimum of int8 values",

@@ -100,6 +100,9 @@ typedef struct
 /* As nncc_reduce_sum_s8 with rescale 1; axis at most 8192. x [outer,axis,inner], y [outer,inner]. */
 /* KERNELS(nncc_reduce_sum_s16) */
 
+/* As nncc_reduce_max_s8 and nncc_reduce_min_s8. x [outer,axis,inner], y [outer,inner]. */
+/* KERNELS(reduce_s16) */
+
 /*
  * Convolution with groups, with the results of CMSIS-NN's int16 kernels: exact 64-bit sums, a Q15 multiplier made of
  * mult[c] and shift[c], one rounding. Offsets are not used. x [batch,in_h,in_w,in_c],
