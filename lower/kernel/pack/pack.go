@@ -78,8 +78,12 @@ func Means(f func(acc int32) int8, from, to int32, lo, hi int8, slope float64, w
 		if m.Up > 0 {
 			mult = math.Round(math.Ldexp(slope, int(m.Shift)+32-int(m.Up)))
 		}
-		if m.Mult = int32(mult); mult >= 1 && mult <= math.MaxInt32 && m.bias(f, from, to, lo, hi) {
-			return m, true
+		// Halves are rounded away from zero, which one more does on both sides of it.
+		for _, one := range []float64{0, 1} {
+			m.Mult = int32(mult + one)
+			if mult >= 1 && mult < math.MaxInt32 && m.bias(f, from, to, lo, hi) {
+				return m, true
+			}
 		}
 	}
 	return Mean{}, false
