@@ -114,6 +114,7 @@ var plain = []kind{
 	{name: "transposed conv of strides", draw: upscaled, add: addTransposed, own: true},
 	{name: "products", draw: products, add: addProducts},
 	{name: "softmax", draw: gemmRows, add: addSoftmax},
+	{name: "softmax of short rows", draw: shortRows, add: addSoftmax, own: true},
 	{name: "concat", draw: parts, add: addConcat},
 	{name: "lstm", draw: recurrent, add: addRecurrent(op.LSTM, 4)},
 	{name: "gru", draw: recurrent, add: addRecurrent(op.GRU, 3)},
@@ -197,6 +198,8 @@ func eights(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(700), 8+r.In
 func gemmRows(r *rand.Rand) cost.Geometry {
 	return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60))
 }
+
+func shortRows(r *rand.Rand) cost.Geometry { return matrix(1+r.IntN(90), 2+r.IntN(24), 1) }
 
 func pad(r *rand.Rand) cost.Geometry {
 	s := elementwise(channels(r))

@@ -200,6 +200,8 @@ var factors = map[string]func(c *counts) int{
 	"blockOutputs":             func(c *counts) int { return (c.channels + 3) / 4 * min(c.channels, 4) * c.times },
 	"multiplied":               func(c *counts) int { return c.several },
 	"pixelQuadsUp":             func(c *counts) int { return (c.pixels + 3) / 4 },
+	"pixelOctetsUp":            func(c *counts) int { return (c.pixels + 7) / 8 },
+	"pixelSixteensUp":          func(c *counts) int { return (c.pixels + 15) / 16 },
 	"outputPairsUp":            func(c *counts) int { return (c.outputs + 1) / 2 },
 	"rowQuadsUp":               func(c *counts) int { return c.rowQuads },
 	"outputs":                  func(c *counts) int { return c.outputs },
@@ -388,7 +390,8 @@ var moreFeatures = []struct {
 }{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
 	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures},
 	{"pair_sum_s16", equalFeatures}, {"avg_pool_s16", meanFeatures}, {"batch_matmul", sideFeatures},
-	{"concatenation", partFeatures}, {"copy_rows", partFeatures}, {"_lstm_", laterFeatures}, {"_gru_", laterFeatures}}
+	{"concatenation", partFeatures}, {"copy_rows", partFeatures}, {"_lstm_", laterFeatures}, {"_gru_", laterFeatures},
+	{"softmax_8rows", laneFeatures}, {"softmax_16rows", laneFeatures}}
 
 // equalFeatures are those of sums that are simpler where both operands have one scale.
 var equalFeatures = map[Kind][]string{Element: words(`values*equalSums channelVectors*equalSums`)}
@@ -404,6 +407,10 @@ var sideFeatures = map[Kind][]string{Matrix: words(`groups groups*outputs groups
 // laterFeatures are those of recurrent layers, whose first step has no state yet.
 var laterFeatures = map[Kind][]string{Other: words(`laterPixels*outputs laterPixels*outputs*outputs
 	laterPixels*outputQuadsUp*outputs laterPixels*outputQuadsUp*outputQuadsUp`)}
+
+// laneFeatures are those of rows that are lanes of a vector.
+var laneFeatures = map[Kind][]string{Other: words(`pixelOctetsUp pixelOctetsUp*channels pixelSixteensUp
+	pixelSixteensUp*channels`)}
 
 // partFeatures are those of rows that are made up of parts.
 var partFeatures = map[Kind][]string{Copy: words(`groups pixels*groups`)}

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"math"
 	"regexp"
 	"slices"
 
@@ -53,6 +54,18 @@ func (p *Plan) Cost(t *cost.Target) cost.Cost {
 		return cost.Cost{Kernel: "view"}
 	}
 	return t.Of(p.Layer())
+}
+
+// Fastest is the number of the variant of a library that is expected to take least of those with a price, as n is.
+func (n *Node) Fastest(library string, variants ...string) int {
+	t, best, least := cost.Target{ISA: n.Core.ISA()}, 0, math.Inf(1)
+	for i, v := range variants {
+		c := t.Of(&cost.Layer{Library: library, Variant: cost.Variant([]string{v}), Geometry: GeometryOf(n.Node)})
+		if takes := c.ExpectedInstructions(); c.Known() && takes < least {
+			best, least = i, takes
+		}
+	}
+	return best
 }
 
 // GeometryOf is what a node's cost depends on, whatever computes it.

@@ -53,7 +53,7 @@ var (
 	lines, runs    = shared.Lines(), shared.Runs()
 	limits, two    = shared.Limits(), shared.Two()
 	int16s         = shared.Wide()
-	softmax        = shared.Softmax()
+	softmax        = shared.Softmax(quantised.Rows{Count: 16, Size: 17}, quantised.Rows{Count: 8, Size: 4000})
 	transpose      = shared.Transpose(cond.New("FARTHEST",
 		fmt.Sprintf("one of the two runs has at most %d elements", farthest), func(n *kernel.Node) string {
 			if _, rows, cols, ok := kernel.Exchange(n.Node); ok && min(rows, cols) > farthest {

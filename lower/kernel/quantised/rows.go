@@ -3,6 +3,8 @@
 package quantised
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -102,18 +104,28 @@ func (s Shared) Transpose(more ...kernel.Rule) *kernel.Kernel {
 		}}
 }
 
-// Softmax has the exponentials of all 256 differences in a table.
-func (s Shared) Softmax() *kernel.Kernel {
+// Softmax has the exponentials of all 256 differences in a table. Kernels for so many rows at a time take those of up
+// to so many values.
+func (s Shared) Softmax(lanes ...Rows) *kernel.Kernel {
 	fn := s.Functions + "softmax_s8"
 	return s.row("SMAX", kernel.Kernel{Name: fn, Ops: []*ir.OpDef{op.Softmax}, Layout: Innermost,
 		Doc: "int8 softmax over the innermost axis, exponentials by a table"}, append(SoftmaxRules(), SoftmaxTable),
 		func(n *kernel.Node) *call.Lowered {
 			r := SoftmaxRows.Must(n)
-			return s.Own(&call.Lowered{Scratch: 4 * r.Size, Overlap: call.InOrder(0)}, call.Call{Func: fn,
-				Args: []call.Arg{
+			forms, scratch := []string{fn}, []call.Scratch{{CType: "int32_t"}}
+			bytes := []int{4 * r.Size}
+			for _, k := range lanes {
+				if r.Size <= k.Size && !n.Generic {
+					forms = append(forms, fmt.Sprintf("%ssoftmax_%drows_s8", s.Functions, k.Count))
+					scratch = append(scratch, call.Scratch{CType: "int8_t"})
+					bytes = append(bytes, k.Count*r.Size)
+				}
+			}
+			at := n.Fastest(s.Library, forms...)
+			return s.Own(&call.Lowered{Scratch: bytes[at], Overlap: call.InOrder(0), Variant: forms[at]},
+				call.Call{Func: forms[at], Args: []call.Arg{
 					&call.Struct{Type: s.Functions + "softmax_params", Fields: call.Ints("rows", r.Count, "size",
 						r.Size)},
-					call.In{CType: "int8_t"}, Exponentials(n.Node), call.Scratch{CType: "int32_t"},
-					call.Out{CType: "int8_t"}}})
+					call.In{CType: "int8_t"}, Exponentials(n.Node), scratch[at], call.Out{CType: "int8_t"}}})
 		})
 }

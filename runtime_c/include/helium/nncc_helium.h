@@ -495,6 +495,13 @@ typedef struct
 /* KERNELS(nncc_helium_softmax_s8) */
 
 /*
+ * The same for rows that go as lanes of vectors, each of a row: 16 rows of up to 17 values, 8 of up to 4,000. scratch:
+ * so many times size bytes.
+ */
+
+/* KERNELS(helium_softmax_rows) */
+
+/*
  * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a
  * time (8 where the shorter one has more than 17): contiguous on one side, bytes `shorter axis` apart on the other,
  * where a core takes a beat an element; byte by byte it is a load, a store and their addresses.

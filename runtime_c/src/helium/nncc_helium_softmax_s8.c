@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-#include "nncc_helium_core.h"
+#include "nncc_helium_softmax.h"
 
-#include "nncc_bits.h"
-#include "nncc_reciprocal.h"
-#include "nncc_softmax_exp.h"
+#if NNCC_HELIUM_MVE
 
-/* Fraction bits that the sum of exponentials gives up for range: an exponential of 0 counts 2^19. */
-#define NNCC_SOFTMAX_SUM_BITS 12
-
-#if NNCC_HELIUM_MVE && !NNCC_HELIUM_ASM
+#if !NNCC_HELIUM_ASM
 
 #define NNCC_SOFTMAX_MOST(v) vmaxvq_s8((int8_t)top, v)
 #define NNCC_SOFTMAX_MOST_REST(v) vmaxvq_p_s8((int8_t)top, v, rest)
@@ -73,7 +68,7 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
                    : [n] "r"(n), [tab] "r"(tab)
                    : "r4", "r6", "lr", "q0", "q1", "cc", "memory");
     return sum;
-#elif NNCC_HELIUM_MVE
+#else
     const int8_t *x = row;
     uint32_t sum = 0;
     int32_t n = size, top = -128;
@@ -114,18 +109,6 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
     }
 #endif
     return (int32_t)sum;
-#else
-    int32_t top = row[0];
-    uint32_t sum = 0;
-
-    for (int32_t i = 1; i < size; i++) {
-        top = row[i] > top ? row[i] : top;
-    }
-    for (int32_t i = 0; i < size; i++) {
-        terms[i] = table[row[i] - top + 255];
-        sum += (uint32_t)nncc_rq_shift_right(terms[i], NNCC_SOFTMAX_SUM_BITS);
-    }
-    return (int32_t)sum;
 #endif
 }
 
@@ -154,7 +137,7 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
                    : [x] "+r"(x), [to] "+r"(to)
                    : [n] "r"(n), [by] "r"(by), [down] "r"(down)
                    : "r5", "lr", "q0", "q1", "cc", "memory");
-#elif NNCC_HELIUM_MVE
+#else
     const int32x4_t most = vdupq_n_s32(127);
     const int32_t down = -shift;
     int32_t n = size;
@@ -171,19 +154,15 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
     }
 #endif
     NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_SHARE, y);
-#else
-
-    for (int32_t i = 0; i < size; i++) {
-        int32_t v = nncc_rq_shift_right(nncc_rq_high_mult(terms[i], scale), shift) - 128;
-
-        y[i] = (int8_t)(v > 127 ? 127 : v);
-    }
 #endif
 }
+
+#endif
 
 void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table,
                             int32_t *scratch, int8_t *y)
 {
+#if NNCC_HELIUM_MVE
     for (int32_t r = 0; r < p->rows; r++) {
         const uint32_t sum = nncc_softmax_whole((uint32_t)nncc_softmax_terms(x, p->size, table, scratch));
         const int32_t room = nncc_leading_zeros(sum);
@@ -192,4 +171,8 @@ void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x
         x += p->size;
         y += p->size;
     }
+#else
+    (void)scratch;
+    nncc_softmax_plain(p, x, table, y);
+#endif
 }
