@@ -22,11 +22,9 @@ static int32_t nncc_softmax_top(const int8_t *x, int32_t n)
         for (i = 4; i + 4 <= n; i += 4) {
             m = nncc_max8(m, (uint32_t)nncc_dsp_load4(x + i));
         }
-        for (int32_t k = 0; k < 32; k += 8) {
-            const int32_t v = nncc_dsp_byte((int32_t)(m >> k));
-
-            top = v > top ? v : top;
-        }
+        m = nncc_max8(m, (m >> 16) | (m << 16));
+        m = nncc_max8(m, m >> 8);
+        top = nncc_dsp_byte((int32_t)m);
     }
 #endif
     for (; i < n; i++) {
