@@ -4,9 +4,9 @@ package ir
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,12 +145,7 @@ func (n *Node) Bare() *Node {
 
 // Names are the attribute names in order.
 func (a Attrs) Names() []string {
-	k := make([]string, 0, len(a))
-	for n := range a {
-		k = append(k, n)
-	}
-	sort.Strings(k)
-	return k
+	return slices.Sorted(maps.Keys(a))
 }
 
 // Clone is a copy that can be edited; slices are shared.

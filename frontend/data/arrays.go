@@ -144,10 +144,7 @@ func (s *Set) entries(where, class string, list []npz.Entry) {
 		if classes != nil {
 			it.class = classes[k]
 		}
-		x := make([]*tensor.Dense, len(s.in))
-		for i := range x {
-			x[i] = per[i][k]
-		}
+		x := lists.Make(len(s.in), func(i int) *tensor.Dense { return per[i][k] })
 		it.read = func() ([]*tensor.Dense, error) { return x, nil }
 		s.add(it)
 	}

@@ -4,6 +4,7 @@ package data
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -28,11 +29,7 @@ func (s *Spec) Emits() bool {
 	if s == nil {
 		return false
 	}
-	list := []*Input{&s.All}
-	for _, in := range s.Inputs {
-		list = append(list, in)
-	}
-	return slices.ContainsFunc(list, func(in *Input) bool {
+	return slices.ContainsFunc(slices.AppendSeq([]*Input{&s.All}, maps.Values(s.Inputs)), func(in *Input) bool {
 		return in.Image != nil && in.Image.Emit || in.Sound != nil && in.Sound.Emit
 	})
 }

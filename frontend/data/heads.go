@@ -97,11 +97,9 @@ func (m *outputs) find(key, name string) int {
 
 // list are the outputs with their shapes, for messages.
 func (m *outputs) list() string {
-	var out []string
-	for i, n := range m.names {
-		out = append(out, fmt.Sprintf("%s %s", n, shapeText(m.types[i].Shape)))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.Make(len(m.names), func(i int) string {
+		return fmt.Sprintf("%s %s", m.names[i], shapeText(m.types[i].Shape))
+	}), ", ")
 }
 
 // scores are an output with a value for each class, and how many there are.

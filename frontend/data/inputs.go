@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -67,9 +68,7 @@ func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, f
 			Every: o.Every, Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}}))
 		all := fail.Must(s.All())
 		if from = nil; len(all) == s.Len() {
-			for k := range all {
-				from = append(from, s.Name(k))
-			}
+			from = lists.Make(len(all), s.Name)
 		}
 		said.Add(s.Diags...)
 		for _, x := range all {

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -116,10 +117,7 @@ func (t *Table) samples(v *ir.Value, r *rows) (starts []int, n int) {
 			named(r.columns), v.Name, elems, shapeText(v.Type.Shape))
 		fail.If(len(starts) == 0, "no window of %d rows: of one label and without a gap there are fewer of %d", n, all)
 	case t.Samples == "rows" || t.Samples == "" && columns == elems:
-		n = 1
-		for i := range all {
-			starts = append(starts, i)
-		}
+		n, starts = 1, ir.Identity(all)
 	default:
 		n, starts = all, []int{0}
 	}
@@ -205,9 +203,7 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 	fail.If(errors.Is(err, io.EOF), "the file is empty")
 	out := &rows{}
 	if err == nil && isNames(words) {
-		for _, c := range words {
-			out.columns = append(out.columns, strings.TrimSpace(c))
-		}
+		out.columns = lists.Map(words, strings.TrimSpace)
 		if words, err = r.Read(); errors.Is(err, io.EOF) {
 			return nil, errors.New("there are names of columns and no rows")
 		}

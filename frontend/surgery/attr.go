@@ -61,10 +61,7 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) {
 	if sch := schema.Lookup(n.GetDomain(), n.GetOpType(), m.Opset(n.GetDomain())); sch != nil && !sch.Deprecated {
 		a := sch.Attr(name)
 		if a == nil && schema.Domain(n.GetDomain()) == "" {
-			var have []string
-			for i := range sch.Attrs {
-				have = append(have, sch.Attrs[i].Name)
-			}
+			have := lists.Map(sch.Attrs, func(a schema.Attr) string { return a.Name })
 			fail.Check(nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name),
 				m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have)))
 		}
@@ -188,23 +185,18 @@ func setList(a *pb.AttributeProto, list []any, want schema.AttrType) {
 	switch {
 	case texts && (len(list) > 0 || want == schema.Strings):
 		a.Type = pb.AttributeProto_STRINGS.Enum()
-		for _, v := range list {
-			a.Strings = append(a.Strings, []byte(v.(string)))
-		}
+		a.Strings = lists.Map(list, func(v any) []byte { return []byte(v.(string)) })
 	case numbers && whole && want != schema.Floats:
 		a.Type = pb.AttributeProto_INTS.Enum()
-		for _, v := range list {
-			x, ok := v.(int64)
-			if !ok {
-				x = int64(number(v))
+		a.Ints = lists.Map(list, func(v any) int64 {
+			if x, ok := v.(int64); ok {
+				return x
 			}
-			a.Ints = append(a.Ints, x)
-		}
+			return int64(number(v))
+		})
 	case numbers:
 		a.Type = pb.AttributeProto_FLOATS.Enum()
-		for _, v := range list {
-			a.Floats = append(a.Floats, float32(number(v)))
-		}
+		a.Floats = lists.Map(list, func(v any) float32 { return float32(number(v)) })
 	default:
 		fail.Errorf("a list of text and numbers; want one kind")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Script is a list of edits read from YAML. Its keys and steps were checked;
@@ -85,11 +86,7 @@ func parseScript(name, dir string, text []byte) *Script {
 
 // pointers are those to the elements of a list.
 func pointers(list []yaml.Node) []*yaml.Node {
-	out := make([]*yaml.Node, len(list))
-	for i := range list {
-		out[i] = &list[i]
-	}
-	return out
+	return lists.Make(len(list), func(i int) *yaml.Node { return &list[i] })
 }
 
 // singleKeys refuses keys that appear in a mapping twice.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // checked is the geometry of a Gemm as a Conv.
@@ -186,10 +187,6 @@ func rewriteSteps() []*stepDef {
 
 // each rewrites nodes one by one.
 func (s *session) each(ns []*pb.NodeProto, f func(*pb.NodeProto) *pb.NodeProto) string {
-	var made []*pb.NodeProto
 	old := labels(ns)
-	for _, n := range ns {
-		made = append(made, f(n))
-	}
-	return fmt.Sprintf("%s → %s", old, labels(made))
+	return fmt.Sprintf("%s → %s", old, labels(lists.Map(ns, f)))
 }

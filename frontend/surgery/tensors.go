@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -74,14 +75,9 @@ func ElemType(name string) int32 {
 
 // StringTensor is a constant of text.
 func StringTensor(name string, shape []int, values []string) *pb.TensorProto {
-	t := &pb.TensorProto{Name: proto.String(name), DataType: proto.Int32(int32(pb.TensorProto_STRING))}
-	for _, k := range shape {
-		t.Dims = append(t.Dims, int64(k))
-	}
-	for _, s := range values {
-		t.StringData = append(t.StringData, []byte(s))
-	}
-	return t
+	return &pb.TensorProto{Name: proto.String(name), DataType: proto.Int32(int32(pb.TensorProto_STRING)),
+		Dims:       lists.Map(shape, func(k int) int64 { return int64(k) }),
+		StringData: lists.Map(values, func(s string) []byte { return []byte(s) })}
 }
 
 // filled is a tensor of a type from numbers, checked: an integer type takes

@@ -350,14 +350,10 @@ func apart(a, b float64) float64 {
 func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) *Comparison {
 	const reference = "the whole model"
 	w := running(reference, whole, opt.shapes())
-	var es []*engine
-	for i, p := range parts {
-		es = append(es, running("part "+quote(names[i]), p, nil))
-	}
-	c := &Comparison{Wanted: opt.wanted()}
-	for _, o := range w.g.OutNames {
-		c.Outputs = append(c.Outputs, OutputDiff{Name: o, Reference: o, Min: math.Inf(1), Max: math.Inf(-1)})
-	}
+	es := lists.Make(len(parts), func(i int) *engine { return running("part "+quote(names[i]), parts[i], nil) })
+	c := &Comparison{Wanted: opt.wanted(), Outputs: lists.Map(w.g.OutNames, func(o string) OutputDiff {
+		return OutputDiff{Name: o, Reference: o, Min: math.Inf(1), Max: math.Inf(-1)}
+	})}
 	c.run(w, reference, &opt, func(in map[string]*tensor.Dense) map[string]*tensor.Dense {
 		env := cascade(es, names, in)
 		for _, o := range w.g.OutNames {

@@ -286,11 +286,7 @@ func Constant(hint string, d *tensor.Dense) *Blob {
 
 // IntArray is an array initialiser.
 func IntArray(v []int) Nested {
-	n := Nested{}
-	for _, x := range v {
-		n.Fields = append(n.Fields, Field{"", I32(x)})
-	}
-	return n
+	return Nested{Fields: lists.Map(v, func(x int) Field { return Field{"", I32(x)} })}
 }
 
 // Functions are those of the runtime or a library that the lowering calls,

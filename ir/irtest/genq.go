@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -404,10 +405,7 @@ func (b *netBuilder) perChannel(v *ir.Value) *ir.Value {
 	k := v.Type.Shape[1]
 	lo, hi := b.span(v)
 	m := math.Max(-lo, hi) + 1e-3
-	s := make([]float32, k)
-	for i := range s {
-		s[i] = float32(m / 127 * (0.7 + b.Float64()))
-	}
+	s := lists.Make(k, func(int) float32 { return float32(m / 127 * (0.7 + b.Float64())) })
 	sv, zv := b.g.AddConst(b.name("scale"), tensor.Of([]int{k}, s)),
 		b.g.AddConst(b.name("zero"), tensor.New(tensor.I8, []int{k}))
 	axis := ir.Attrs{"axis": ir.Int(1)}

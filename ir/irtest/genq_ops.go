@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -171,11 +172,7 @@ func (b *netBuilder) masked(v *ir.Value) *ir.Value {
 func (b *netBuilder) spatial(v *ir.Value) int { return v.Type.Rank() - 2 }
 
 func (b *netBuilder) each(n int, f func() int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = f()
-	}
-	return s
+	return lists.Make(n, func(int) int { return f() })
 }
 
 func (b *netBuilder) pooled(v *ir.Value) *ir.Value {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -47,12 +48,10 @@ func countedBias(n *ir.Node, in []*tensor.Dense) []*tensor.Dense {
 	if x == nil || w == nil {
 		return in
 	}
-	v := make([]float64, b.Len())
-	for i := range v {
-		v[i] = float64(b.Int(i)) * float64(x.Scale[0]) * float64(w.ScaleAt(i%len(w.Scale)))
-	}
 	in = slices.Clone(in)
-	in[2] = tensor.Of(b.Shape, v)
+	in[2] = tensor.Of(b.Shape, lists.Make(b.Len(), func(i int) float64 {
+		return float64(b.Int(i)) * float64(x.Scale[0]) * float64(w.ScaleAt(i%len(w.Scale)))
+	}))
 	return in
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 )
@@ -87,11 +88,7 @@ func shareApprox(work, n int, f func(from, count int)) {
 
 // rowsFrom are the places of rows that are apart.
 func rowsFrom(count, apart int) []int {
-	at := make([]int, count)
-	for i := range at {
-		at[i] = i * apart
-	}
-	return at
+	return lists.Make(count, func(i int) int { return i * apart })
 }
 
 // approxConv is a convolution in up to two dimensions.

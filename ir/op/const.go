@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -83,10 +84,7 @@ var ConstantOfShape = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		v := fillValue(n)
-		shape := make([]int, in[0].Len())
-		for i := range shape {
-			shape[i] = int(in[0].Int(i))
-		}
+		shape := lists.Make(in[0].Len(), func(i int) int { return int(in[0].Int(i)) })
 		return outs(expand(v.Reshaped(nil), shape))
 	},
 })

@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -135,10 +136,7 @@ var NonMaxSuppression = def(ir.OpDef{
 		if d := opt(in, 4); d != nil {
 			least = d.Float(0)
 		}
-		y := make([]int64, g.Batch*g.Classes*g.Most*3)
-		for i := range y {
-			y[i] = -1
-		}
+		y := slices.Repeat([]int64{-1}, g.Batch*g.Classes*g.Most*3)
 		rows := 0
 		taken := make([]bool, g.Boxes)
 		for b := range g.Batch {

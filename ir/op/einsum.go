@@ -264,10 +264,7 @@ var Det = def(ir.OpDef{
 		r := len(x.Shape)
 		m := x.Shape[r-1]
 		v := x.Floats()
-		y := make([]float64, product(x.Shape[:r-2]))
-		for i := range y {
-			y[i] = determinant(v[i*m*m:(i+1)*m*m], m)
-		}
+		y := lists.Make(product(x.Shape[:r-2]), func(i int) float64 { return determinant(v[i*m*m:(i+1)*m*m], m) })
 		return outs(fromFloats(x.DType, x.Shape[:r-2], y))
 	},
 	Pattern: ir.Opaque,

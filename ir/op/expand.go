@@ -5,6 +5,7 @@ package op
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,10 +21,7 @@ var Expand = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		want := make([]int, in[1].Len())
-		for i := range want {
-			want[i] = int(in[1].Int(i))
-		}
+		want := lists.Make(in[1].Len(), func(i int) int { return int(in[1].Int(i)) })
 		shape := fail.Must(Broadcast(n, in[0].Shape, want))
 		return outs(expand(in[0], shape))
 	},

@@ -6,9 +6,10 @@
 package op
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -92,10 +93,7 @@ func Broadcast(n *ir.Node, shapes ...[]int) ([]int, error) {
 	for _, s := range shapes {
 		rank = max(rank, len(s))
 	}
-	out := make([]int, rank)
-	for i := range out {
-		out[i] = 1
-	}
+	out := slices.Repeat([]int{1}, rank)
 	for _, s := range shapes {
 		for i, d := range s {
 			o := rank - len(s) + i
@@ -355,17 +353,9 @@ func Get(domain, name string) *ir.OpDef {
 
 // All lists every operator by domain and name.
 func All() []*ir.OpDef {
-	out := make([]*ir.OpDef, 0, len(set))
-	for _, d := range set {
-		out = append(out, d)
-	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Domain != out[j].Domain {
-			return out[i].Domain < out[j].Domain
-		}
-		return out[i].Name < out[j].Name
+	return slices.SortedFunc(maps.Values(set), func(a, b *ir.OpDef) int {
+		return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
 	})
-	return out
 }
 
 // Attributes that several operators have, each with a default of its own, for

@@ -4,6 +4,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -114,10 +115,7 @@ var Dropout = def(ir.OpDef{
 		if len(n.Out) < 2 {
 			return outs(in[0])
 		}
-		m := make([]bool, in[0].Len())
-		for i := range m {
-			m[i] = true
-		}
+		m := slices.Repeat([]bool{true}, in[0].Len())
 		return outs(in[0], tensor.Of(in[0].Shape, m))
 	},
 })

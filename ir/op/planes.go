@@ -2,7 +2,11 @@
 
 package op
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/nncc/nncc/ir/lists"
+)
 
 // singlesPool keeps buffers.
 var singlesPool = sync.Pool{New: func() any { return new([]float32) }}
@@ -54,11 +58,9 @@ func (p *planes) size(rows int) int { return (rows+p.more)*p.pitch*p.parts + 2*p
 
 // taps are where each tap begins in these parts.
 func (p *planes) taps(rows int) []int {
-	at := make([]int, len(p.partOf))
-	for t := range at {
-		at[t] = (p.partOf[t]*(rows+p.more)+p.rowOf[t])*p.pitch + p.colOf[t]
-	}
-	return at
+	return lists.Make(len(p.partOf), func(t int) int {
+		return (p.partOf[t]*(rows+p.more)+p.rowOf[t])*p.pitch + p.colOf[t]
+	})
 }
 
 // cut is what a part holds of the input: rows of cols elements, which come from the plane's

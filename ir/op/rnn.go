@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -438,10 +439,7 @@ func gruFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 			}
 		}
 		if !linear {
-			reset := make([]float64, g.Batch*H)
-			for i := range reset {
-				reset[i] = s.gates[i/H*3*H+H+i%H] * s.h[i]
-			}
+			reset := lists.Make(g.Batch*H, func(i int) float64 { return s.gates[i/H*3*H+H+i%H] * s.h[i] })
 			s.recurrentProduct(reset, 2*H, 3*H)
 			return
 		}

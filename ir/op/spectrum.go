@@ -5,6 +5,7 @@ package op
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -109,11 +110,7 @@ func SpectrumWindow(n *ir.Node) []float32 {
 	if q := n.In[0].Type.Quant; q != nil {
 		scale *= float64(q.Scale[0])
 	}
-	w := make([]float32, n.In[1].Type.Elems())
-	for i := range w {
-		w[i] = float32(n.In[1].Const.Float(i) * scale)
-	}
-	return w
+	return lists.Make(n.In[1].Type.Elems(), func(i int) float32 { return float32(n.In[1].Const.Float(i) * scale) })
 }
 
 // Outside is the sample that stands for sample i, which lies outside of a signal of
@@ -141,10 +138,7 @@ func SpectrumFixed(n *ir.Node) *qref.FixedFFT {
 // NewFixedSpectrum is the transform in fixed point of a node with an integer signal.
 func NewFixedSpectrum(n *ir.Node) *qref.FixedFFT {
 	a, x := ir.AttrsOf[SpectrumAttrs](n), n.In[0].Type
-	window := make([]float64, n.In[1].Type.Elems())
-	for i := range window {
-		window[i] = n.In[1].Const.Float(i)
-	}
+	window := lists.Make(n.In[1].Type.Elems(), func(i int) float64 { return n.In[1].Const.Float(i) })
 	lo, hi := x.DType.IntRange()
 	zero := int(x.Quant.Zero[0])
 	return qref.NewFixedFFT(a.Length, max(int(hi)-zero, zero-int(lo)), float64(x.Quant.Scale[0]), window)

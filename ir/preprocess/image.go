@@ -13,6 +13,7 @@ package preprocess
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -120,10 +121,7 @@ func (m *Image) Check() error {
 // Pixels gives the input's pixels, [OutHeight, OutWidth, Channels], before they get
 // their values.
 func (m *Image) Pixels(frame []byte) []uint8 {
-	out := make([]uint8, m.OutHeight*m.OutWidth*m.Channels)
-	for i := range out {
-		out[i] = m.Pad
-	}
+	out := slices.Repeat([]uint8{m.Pad}, m.OutHeight*m.OutWidth*m.Channels)
 	ax, ay := m.Axes()
 	for y := range m.At.Height {
 		y0, y1, fy := ay.at(y)

@@ -262,13 +262,6 @@ func Power(spectrum []float32) []float32 {
 	return y
 }
 
-// FFTError bounds the error of a bin of the transform of n real numbers, as a part of
-// sqrt(n) times the root of the sum of their squares, which no bin exceeds: each pass
-// rounds a number at most eight times, the split four times and the window once.
-func FFTError(n int) float64 {
-	return float64(8*len(planFFT(n).Radix)+5) * 0x1p-24
-}
-
 // FixedFFT is a discrete Fourier transform of integers in 32-bit fixed point, for cores
 // without an FPU: window and factors are 16-bit fractions (Q15), samples and everything
 // between them 32-bit integers of one scale, which has room for every bin of every
@@ -317,15 +310,6 @@ func NewFixedFFT(n, peak int, scale float64, window []float64) *FixedFFT {
 	}
 	t.Unit = float32(math.Ldexp(scale*largest/one, t.Shift))
 	return t
-}
-
-// FixedFFTError bounds the error of a bin of a transform in fixed point: the first as a
-// part of sqrt(n) times the root of the sum of the squares of its samples (factors are
-// rounded to 2^-15 of 1, once in each pass, in butterflies, the split and the window),
-// the second in units of the result (every pass rounds by half a unit, which grows with
-// the passes behind it).
-func FixedFFTError(n int) (part, units float64) {
-	return float64(3*len(planFFT(n).Radix)+4) * 0x1p-15, 4 * float64(n)
 }
 
 // weigh is sample v times factor j of the window, rounded half up.

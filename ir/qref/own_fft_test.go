@@ -11,7 +11,7 @@ import (
 )
 
 // TestFFT compares transforms with the sums that define them, in float64: the error is
-// at most FFTError of the largest magnitude that a bin can have.
+// at most fftError of the largest magnitude that a bin can have.
 func TestFFT(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for n := 2; n <= 2048; n++ {
@@ -34,7 +34,7 @@ func TestFFT(t *testing.T) {
 			}
 			worst = max(worst, math.Hypot(re-float64(y[2*k]), im-float64(y[2*k+1])))
 		}
-		bound := FFTError(n) * math.Sqrt(float64(n)*norm)
+		bound := fftError(n) * math.Sqrt(float64(n)*norm)
 		testenv.Check(t, worst <= bound, "length %d: off by %g, want at most %g", n, worst, bound)
 	}
 }
@@ -76,8 +76,24 @@ func TestFixedFFT(t *testing.T) {
 			}
 			worst = max(worst, math.Hypot(re-float64(y[2*k]), im-float64(y[2*k+1])))
 		}
-		part, units := FixedFFTError(n)
+		part, units := fixedError(n)
 		bound := part*math.Sqrt(float64(n)*norm) + units*float64(f.Unit)
 		testenv.Check(t, worst <= bound, "length %d: off by %g, want at most %g", n, worst, bound)
 	}
+}
+
+// fftError bounds the error of a bin of the transform of n real numbers, as a part of
+// sqrt(n) times the root of the sum of their squares, which no bin exceeds: each pass
+// rounds a number at most eight times, the split four times and the window once.
+func fftError(n int) float64 {
+	return float64(8*len(planFFT(n).Radix)+5) * 0x1p-24
+}
+
+// fixedError bounds the error of a bin of a transform in fixed point: the first as a
+// part of sqrt(n) times the root of the sum of the squares of its samples (factors are
+// rounded to 2^-15 of 1, once in each pass, in butterflies, the split and the window),
+// the second in units of the result (every pass rounds by half a unit, which grows with
+// the passes behind it).
+func fixedError(n int) (part, units float64) {
+	return float64(3*len(planFFT(n).Radix)+4) * 0x1p-15, 4 * float64(n)
 }

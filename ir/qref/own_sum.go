@@ -4,6 +4,8 @@ package qref
 
 import (
 	"math"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // SumTables are the constants of nncc_sum_s8: y = clamp((A[a] + B[b]) >> Shift),
@@ -124,10 +126,7 @@ func BuildAffine(slope float64, from, to int32, lo, hi int32, target func(q int3
 	_, exp := math.Frexp(slope)
 	f.Shift = int32(min(max(30-exp, 0), affineShift))
 	unit := int64(1) << uint(f.Shift)
-	want := make([]int64, to-from+1)
-	for i := range want {
-		want[i] = int64(target(from + int32(i)))
-	}
+	want := lists.Make(int(to-from+1), func(i int) int64 { return int64(target(from + int32(i))) })
 	// room is the number of biases that work with mult, less one; low the smallest.
 	room := func(mult int64) (room, low int64) {
 		low, high := int64(math.MinInt64), int64(math.MaxInt64)

@@ -72,10 +72,7 @@ func (n *Node) Ints(v ...int) *ir.Value { return n.Data(tensor.Ints(v...)) }
 
 // Count is the integers 0, 1, ... as a tensor of a shape.
 func Count[T int32 | int64](shape ...int) *tensor.Dense {
-	v := make([]T, tensor.Count(shape))
-	for i := range v {
-		v[i] = T(i)
-	}
+	v := lists.Make(tensor.Count(shape), func(i int) T { return T(i) })
 	return tensor.Of(shape, v)
 }
 

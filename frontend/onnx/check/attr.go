@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // attributes checks a node's attributes by themselves and against the operator or
@@ -119,10 +120,7 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 	d := sch.Attr(a.GetName())
 	switch {
 	case d == nil:
-		var names []string
-		for i := range sch.Attrs {
-			names = append(names, sch.Attrs[i].Name)
-		}
+		names := lists.Map(sch.Attrs, func(a schema.Attr) string { return a.Name })
 		want := "no attributes"
 		if len(names) > 0 {
 			want = "one of " + strings.Join(names, ", ")

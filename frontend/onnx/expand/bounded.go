@@ -118,10 +118,7 @@ func compress(e *build.Node) []*ir.Value {
 
 // along is the shape [1, .., n, .., 1] with n elements along one dimension.
 func along(rank, axis, n int) []int {
-	shape := make([]int, rank)
-	for i := range shape {
-		shape[i] = 1
-	}
+	shape := slices.Repeat([]int{1}, rank)
 	shape[axis] = n
 	return shape
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -121,10 +122,7 @@ func fourierAlong(e *build.Node, x *ir.Value, axis int, inverse, onesided bool) 
 		m = fourier(e, x.Type.DType, n, in, bins, inverse)
 	}
 	y = e.Do("MatMul", nil, y, m)
-	shape := []int{}
-	for _, d := range perm[:rank-2] {
-		shape = append(shape, x.Type.Shape[d])
-	}
+	shape := lists.Each(perm[:rank-2], func(d int) int { return x.Type.Shape[d] })
 	return e.Transpose(e.Reshape(y, append(shape, bins, parts)...), back...)
 }
 
@@ -177,10 +175,7 @@ func stft(e *build.Node) []*ir.Value {
 	}
 	frames := (length-n)/step[0] + 1
 	e.Want(frames <= maxSignal/n, "shape", "%d frames of %d values are too many", frames, n)
-	at := make([]int, frames*n)
-	for i := range at {
-		at[i] = i/n*step[0] + i%n
-	}
+	at := lists.Make(frames*n, func(i int) int { return i/n*step[0] + i%n })
 	y := e.Do("Gather", ir.Attrs{"axis": ir.Int(1)}, x, e.Ints(at...))
 	y = e.Reshape(y, x.Type.Shape[0], frames, n, in)
 	if win != nil {

@@ -217,10 +217,7 @@ func draw(e *build.Node, d tensor.DType, shape []int, f func(r *rand.Rand) float
 	name := e.Op + " " + model.Quote(e.Name)
 	e.Note(diag.Warnf("random", name, "%s: the random numbers are drawn at compile time; every run has the same", name))
 	r := rand.New(rand.NewPCG(math.Float64bits(seed), 1))
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = f(r)
-	}
+	v := lists.Make(n, func(int) float64 { return f(r) })
 	return e.Data(tensor.FromFloats(d, shape, v))
 }
 

@@ -270,10 +270,7 @@ func treeClassifier(e *build.Node) []*ir.Value {
 	}
 	rank := y
 	if !f.whole && len(base) == 0 && !positive { // classes that no leaf has a weight for do not win
-		ones := make([]float64, len(f.leafWeights))
-		for i := range ones {
-			ones[i] = 1
-		}
+		ones := slices.Repeat([]float64{1}, len(f.leafWeights))
 		met := e.Cast(forestScores(e, f, ones), tensor.F32)
 		rank = e.Do("Where", nil, e.Do("Greater", nil, met, e.Num(met, 0)), y, e.Num(y, -1e38))
 	}

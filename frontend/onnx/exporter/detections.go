@@ -4,6 +4,7 @@ package exporter
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -85,10 +86,7 @@ func (d *detected) selected(scores string, most, n int) (list, there string) {
 	least := math.Nextafter32(d.p.Score, float32(math.Inf(-1))) // it selects what is above
 	list = d.do("NonMaxSuppression", nil, tensor.I64, d.corners, scores, d.ints(most),
 		d.floats([]int{1}, d.p.IoU), d.floats([]int{1}, least))
-	none := make([]int, 3*n)
-	for i := range none {
-		none[i] = -1
-	}
+	none := slices.Repeat([]int{-1}, 3*n)
 	rest := d.constant(d.out[0]+"_none", tensor.Of([]int{n, 3}, tensor.Ints(none...).Int64s()))
 	list = d.part(d.do("Concat", ir.Attrs{"axis": ir.Int(0)}, tensor.I64, list, rest), 0, 0, n)
 	box := d.shaped(d.part(list, 1, 2, 3), n)

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -314,9 +315,7 @@ func attrProto(name string, a ir.Attr) *pb.AttributeProto {
 		p.Type, p.Floats = pb.AttributeProto_FLOATS.Enum(), a.Floats
 	case ir.AttrStrings:
 		p.Type = pb.AttributeProto_STRINGS.Enum()
-		for _, s := range a.Strings {
-			p.Strings = append(p.Strings, []byte(s))
-		}
+		p.Strings = lists.Map(a.Strings, func(s string) []byte { return []byte(s) })
 	case ir.AttrTensor:
 		p.Type, p.T = pb.AttributeProto_TENSOR.Enum(), model.TensorProto("", a.Tensor)
 	default:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 var attrTypes = map[string]pb.AttributeProto_AttributeType{
@@ -86,9 +87,7 @@ func (p *parser) elements(a *pb.AttributeProto, typ pb.AttributeProto_AttributeT
 	default:
 		a.Ints = nil
 		a.Type = pb.AttributeProto_FLOATS.Enum()
-		for _, v := range reals {
-			a.Floats = append(a.Floats, float32(v))
-		}
+		a.Floats = lists.Map(reals, func(v float64) float32 { return float32(v) })
 	}
 }
 

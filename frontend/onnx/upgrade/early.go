@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -283,10 +284,7 @@ func groupNorm(n *build.Node) []*ir.Value {
 		if groups == channels || groups == 0 || channels%groups != 0 {
 			continue
 		}
-		of := make([]int, channels)
-		for k := range of {
-			of[k] = k / (channels / groups)
-		}
+		of := lists.Make(channels, func(k int) int { return k / (channels / groups) })
 		n.In[i] = n.Sub("Gather", ".per_channel"+strconv.Itoa(i), ir.Attrs{"axis": ir.Int(0)}, v,
 			n.Constant(".group_index", tensor.Ints(of...)))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -53,14 +54,13 @@ func whileLoop(n *node) {
 
 func (n *node) flow(op string) *build.Node {
 	name := n.c.place(n.out()).name
-	f := &build.Node{Builder: n.c.Builder, Op: op, Name: name, Origin: name, Opset: opset, In: n.values(n.o.In)}
-	for _, t := range n.o.In {
-		f.InNames = append(f.InNames, t.Name)
-	}
-	for _, t := range n.o.Out {
-		f.Out = append(f.Out, n.c.place(t).name)
-	}
-	return f
+	return &build.Node{Builder: n.c.Builder, Op: op, Name: name, Origin: name, Opset: opset, In: n.values(n.o.In),
+		InNames: lists.Map(n.o.In, func(t *model.Tensor) string { return t.Name }), Out: n.c.names(n.o.Out)}
+}
+
+// names are the labels of tensors.
+func (c *converter) names(ts []*model.Tensor) []string {
+	return lists.Map(ts, func(t *model.Tensor) string { return c.place(t).name })
 }
 
 func (n *node) values(ts []*model.Tensor) (out vals) {

@@ -38,10 +38,7 @@ func ethosU(n *node) {
 			in, places = append(in, n.raw(4+i)), append(places, at(t))
 		}
 	}
-	labels := make([]string, 0, len(out))
-	for _, t := range n.o.Out {
-		labels = append(labels, n.c.place(t).name)
-	}
+	labels := n.c.names(n.o.Out)
 	for _, v := range changed {
 		labels = append(labels, n.c.free(v.name+"/changed"))
 	}

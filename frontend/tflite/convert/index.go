@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -104,10 +105,7 @@ func dynamicUpdateSlice(n *node) {
 		return
 	}
 	n.room(append(slices.Clone(u.Shape[:depth]), depth)...)
-	last := make([]int, depth)
-	for i := range last {
-		last[i] = x.Shape[i] - u.Shape[i]
-	}
+	last := lists.Make(depth, func(i int) int { return x.Shape[i] - u.Shape[i] })
 	start := n.wide(n.raw(2))
 	if depth < len(x.Shape) {
 		start = n.make("start", "Slice", vals{start, n.list(0), n.list(depth)})

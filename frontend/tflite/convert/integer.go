@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -333,11 +334,7 @@ func addN(n *node) {
 		n.refuse(t == nil, "input %d is absent", i)
 	}
 	if !quantised(tensor.I8, append([]*model.Tensor{y}, n.o.In...)...) {
-		var in vals
-		for _, t := range n.o.In {
-			in = append(in, n.c.real(t))
-		}
-		n.result("Sum", in)
+		n.result("Sum", lists.Map(n.o.In, n.c.real))
 		return
 	}
 	sum := n.headroom(n.whole(-x.Zero[0]))

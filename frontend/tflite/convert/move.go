@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Data movement computes on elements as they are stored: input and output share their
@@ -26,20 +28,12 @@ func concat(n *node) {
 		n.refuse(t == nil, "an input is absent")
 		same = same && slices.Equal(t.Scale, y.Scale) && slices.Equal(t.Zero, y.Zero)
 	}
-	var in vals
-	read := n.c.real
-	if same {
-		read = n.c.raw
-	}
-	for _, t := range n.o.In {
-		in = append(in, read(t))
-	}
 	axis := intAttr("axis", int(o.Axis()))
 	if same {
-		n.give("Concat", in, axis)
+		n.give("Concat", lists.Map(n.o.In, n.c.raw), axis)
 		return
 	}
-	n.activated(o.Activation(), "Concat", in, axis)
+	n.activated(o.Activation(), "Concat", lists.Map(n.o.In, n.c.real), axis)
 }
 
 func transpose(n *node) {
@@ -189,10 +183,7 @@ func pack(n *node) {
 
 func unpack(n *node) {
 	o := options[fb.UnpackOptions](n)
-	var labels []string
-	for _, t := range n.o.Out {
-		labels = append(labels, n.becoming(t).label("part"))
-	}
+	labels := lists.Map(n.o.Out, func(t *model.Tensor) string { return n.becoming(t).label("part") })
 	parts := n.add("Split", labels, vals{n.raw(0)}, intAttr("axis", int(o.Axis())),
 		intAttr("num_outputs", len(labels)))
 	for i, t := range n.o.Out {

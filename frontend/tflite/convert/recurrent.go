@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -186,10 +187,7 @@ func (n *node) shapedState(t *model.Tensor, integer bool) *ir.Value {
 
 // floatLSTM is LSTM with its dimensions for directions taken away.
 func (n *node) floatLSTM(labels []string, in vals, units int, clip float32) vals {
-	inner := make([]string, len(labels))
-	for i := range inner {
-		inner[i] = n.label("directions")
-	}
+	inner := lists.Make(len(labels), func(int) string { return n.label("directions") })
 	op, attrs := "LSTM", []attr{intAttr("hidden_size", units)}
 	if clip > 0 { // ONNX has no limit of the cell state
 		op, attrs = "nncc.LSTM", append(attrs, floatAttr("cell_clip", clip))

@@ -222,11 +222,7 @@ func (n *node) data(t *model.Tensor, what string) *tensor.Dense {
 func (n *node) known(i int) []int {
 	d := n.data(n.in(i), fmt.Sprint("input ", i))
 	n.room(d.Len())
-	v := make([]int, d.Len())
-	for j := range v {
-		v[j] = int(d.Int(j))
-	}
-	return v
+	return lists.Make(d.Len(), func(j int) int { return int(d.Int(j)) })
 }
 
 func (n *node) label(what string) string { return n.c.free(n.c.place(n.out()).name + "/" + what) }
@@ -279,8 +275,7 @@ func (n *node) give(op string, in vals, attrs ...attr) {
 
 // giveAll adds the operator whose results are all of the operator's.
 func (n *node) giveAll(op string, in vals, attrs ...attr) {
-	labels := lists.Map(n.o.Out, func(t *model.Tensor) string { return n.c.place(t).name })
-	for i, v := range n.add(op, labels, in, attrs...) {
+	for i, v := range n.add(op, n.c.names(n.o.Out), in, attrs...) {
 		n.c.put(n.o.Out[i], v)
 	}
 }

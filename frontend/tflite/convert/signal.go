@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -111,10 +112,7 @@ func signalAutoScale(n *node) {
 	n.of(i16s, []tensor.DType{tensor.I16, tensor.I32})
 	v := n.cast(n.raw(0), tensor.I32)
 	most := n.step("ReduceMax", vals{n.step("Abs", vals{v})}, intAttr("keepdims", 0))
-	powers := make([]int64, 16)
-	for i := range powers {
-		powers[i] = 1 << i
-	}
+	powers := lists.Make(16, func(i int) int64 { return 1 << i })
 	list := n.kept(tensor.I32, []int{16}, powers...)
 	above := n.cast(n.step("GreaterOrEqual", vals{most, list}), tensor.I32)
 	bits := n.step("Sub", vals{n.whole(15), n.step("ReduceSum", vals{above}, intAttr("keepdims", 0))})
@@ -197,10 +195,7 @@ func spectralSubtraction(n *node) {
 	wide := func(v *ir.Value) *ir.Value { return n.cast(v, tensor.U64) }
 	narrow := func(v *ir.Value) *ir.Value { return n.cast(v, tensor.U32) }
 	alternate := func(even, odd int) *ir.Value {
-		v := make([]int64, o[4])
-		for i := range v {
-			v[i] = int64([2]int{even, odd}[i&1])
-		}
+		v := lists.Make(o[4], func(i int) int64 { return int64([2]int{even, odd}[i&1]) })
 		return wide(n.kept(tensor.U32, []int{o[4]}, v...))
 	}
 	bits, left := n.one(tensor.U64, int64(o[8])), n.one(tensor.U32, int64(o[7]))
@@ -241,10 +236,7 @@ func pcan(n *node) {
 // gain is the curve of parabolas that the table holds, one for each power of two.
 func (n *node) gain() *ir.Value {
 	x := n.raw(1)
-	powers := make([]int64, 32)
-	for i := range powers {
-		powers[i] = 1 << i
-	}
+	powers := lists.Make(32, func(i int) int64 { return 1 << i })
 	column := n.step("Unsqueeze", vals{x, n.list(-1)})
 	above := n.step("GreaterOrEqual", vals{column, n.kept(tensor.U32, []int{32}, powers...)})
 	bits := n.step("ReduceSum", vals{n.cast(above, tensor.I32), n.list(-1)}, intAttr("keepdims", 0))

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 //go:embed schema.fbs
@@ -46,10 +47,9 @@ var (
 var layout = sync.OnceValue(func() map[string][]field {
 	tablesByName := map[string][]field{}
 	for _, t := range tableText.FindAllStringSubmatch(schema, -1) {
-		fields := []field{}
-		for _, f := range fieldText.FindAllStringSubmatch(t[2], -1) {
-			fields = append(fields, fieldOf(f[1], f[2] != "", f[3]))
-		}
+		fields := lists.Each(fieldText.FindAllStringSubmatch(t[2], -1), func(f []string) field {
+			return fieldOf(f[1], f[2] != "", f[3])
+		})
 		if strings.Count(t[2], ";") != len(fields) {
 			panic(bug.Errorf("schema.fbs: a field of %s cannot be read", t[1]))
 		}
