@@ -134,44 +134,47 @@ func eightBitOf(t ir.Type, shape []int, y []int8) *tensor.Dense {
 	return tensor.Of(shape, u)
 }
 
-// macParams derives the parameters for data in input 0 and weights in input
-// 1; the second result is the reason why integer arithmetic does not apply.
-// axis is the dimension of the weights that may carry a scale per channel (-1:
-// none), channels the number of output channels, which take the scales round
-// robin. Scales multiply in float64, or in float32 where fc is set and the
-// weights have one scale, as TFLite does for each.
-func macParams(n *ir.Node, axis, channels int, fc bool) (*MACParams, string) {
+// MAC8Params are the integer parameters of a quantised Conv, ConvTranspose, MatMul or Gemm on 8-bit data,
+// and MAC16Params those on int16. A reason that is not empty says why the integer arithmetic does not apply.
+func MAC8Params(n *ir.Node) (*MACParams, string) {
+	form, why := weightsOf(n)
+	if why != "" {
+		return nil, why
+	}
 	if why := endsWhy(n, eightBit); why != "" {
 		return nil, why
 	}
-	if why := weightsWhy(n, axis, "int8, uint8 or int4", tensor.I8, tensor.U8, tensor.I4); why != "" {
+	if why := weightsWhy(n, form.axis, "int8, uint8 or int4", tensor.I8, tensor.U8, tensor.I4); why != "" {
 		return nil, why
 	}
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
 	p := &MACParams{InOff: bias8(x) - x.Quant.Zero[0], OutOff: y.Quant.Zero[0] - bias8(y), Rounding: Rounding(n)}
 	p.ActMin, p.ActMax = ActRange(n, y)
 	p.ActMin, p.ActMax = p.ActMin-bias8(y), p.ActMax-bias8(y)
-	for c := range channels {
+	for c := range form.channels {
 		p.FilterOff = append(p.FilterOff, bias8(w)-w.Quant.Zero[c%len(w.Quant.Zero)])
 	}
 	if one := slices.Compact(slices.Clone(p.FilterOff)); len(one) <= 1 {
 		p.FilterOff = []int32{bias8(w) - w.Quant.Zero[0]}
 	}
-	if why := p.scales(n, channels, fc); why != "" {
+	if why := p.scales(n, form.channels, form.fc); why != "" {
 		return nil, why
 	}
 	return p, biasWhy(n, tensor.I32)
 }
 
-// mac16Params is macParams for int16 data. The right side may be int16, too,
-// where both is set.
-func mac16Params(n *ir.Node, axis, channels int, fc, both bool) (*MACParams, string) {
+// MAC16Params is MAC8Params for int16 data.
+func MAC16Params(n *ir.Node) (*MACParams, string) {
+	form, why := weightsOf(n)
+	if why != "" {
+		return nil, why
+	}
 	if why := endsWhy(n, sixteenBit); why != "" {
 		return nil, why
 	}
 	w := n.In[1]
-	if wq := w.Type.Quant; !both || wq == nil || w.Type.DType != tensor.I16 || wq.PerAxis() {
-		if why := weightsWhy(n, axis, "int8 or int4", tensor.I8, tensor.I4); why != "" {
+	if wq := w.Type.Quant; !form.wide || wq == nil || w.Type.DType != tensor.I16 || wq.PerAxis() {
+		if why := weightsWhy(n, form.axis, "int8 or int4", tensor.I8, tensor.I4); why != "" {
 			return nil, why
 		}
 	}
@@ -182,7 +185,7 @@ func mac16Params(n *ir.Node, axis, channels int, fc, both bool) (*MACParams, str
 	}
 	p := &MACParams{FilterOff: []int32{0}}
 	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
-	if why := p.scales(n, channels, fc); why != "" {
+	if why := p.scales(n, form.channels, form.fc); why != "" {
 		return nil, why
 	}
 	for c, s := range p.Shift {
@@ -255,74 +258,40 @@ func (p *MACParams) scales(n *ir.Node, channels int, fc bool) string {
 	return ""
 }
 
-// ConvQuantParams are the integer parameters of a quantised Conv or
-// ConvTranspose, with one multiplier for every output channel. A reason that
-// is not empty says why the integer arithmetic does not apply.
-func ConvQuantParams(n *ir.Node) (*MACParams, string) {
+// macWeights is input 1 of a multiply-accumulate operator. Scales multiply in float64, or in float32
+// where fc is set and the weights have one scale, as TFLite does for each.
+type macWeights struct {
+	axis     int // that may carry a scale per channel, -1: none
+	channels int // of the output, which take the scales round robin
+	fc       bool
+	wide     bool // may be int16 beside data of int16
+}
+
+// weightsOf describes the weights of a Conv, ConvTranspose, MatMul or Gemm; the reason why it has none otherwise. Those
+// of a MatMul may have a scale a column in a matrix [K, N]. A Gemm is a product plus bias: alpha = beta = 1, no transA,
+// and at most one bias a column.
+func weightsOf(n *ir.Node) (macWeights, string) {
+	switch n.Op.Name {
+	case "Gemm":
+		if why := plainGemm(n); why != "" {
+			return macWeights{}, why
+		}
+		return macWeights{n.Op.WeightAxis(n), n.Out[0].Type.Shape[1], true, false}, ""
+	case "MatMul":
+		g, err := MatMulGeometry(n)
+		if err != nil {
+			return macWeights{}, err.Error()
+		}
+		if n.In[1].Type.Rank() == 2 {
+			return macWeights{1, g.N, true, true}, ""
+		}
+		return macWeights{-1, g.N, true, true}, ""
+	}
 	g, err := ConvGeometry(n)
 	if err != nil {
-		return nil, err.Error()
+		return macWeights{}, err.Error()
 	}
-	return macParams(n, n.Op.WeightAxis(n), g.COut, false)
-}
-
-// Conv16Params is ConvQuantParams for int16 data.
-func Conv16Params(n *ir.Node) (*MACParams, string) {
-	g, err := ConvGeometry(n)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return mac16Params(n, n.Op.WeightAxis(n), g.COut, false, false)
-}
-
-// MatMulQuantParams are the integer parameters of a quantised MatMul: one
-// multiplier, or one a column where a right matrix [K, N] has a scale a column.
-// A reason that is not empty says why the integer arithmetic does not apply.
-func MatMulQuantParams(n *ir.Node) (*MACParams, string) {
-	g, axis, why := matMulWeights(n)
-	if why != "" {
-		return nil, why
-	}
-	return macParams(n, axis, g.N, true)
-}
-
-// MatMul16Params is MatMulQuantParams for int16 data; the right side is int8,
-// or int16 with one scale.
-func MatMul16Params(n *ir.Node) (*MACParams, string) {
-	g, axis, why := matMulWeights(n)
-	if why != "" {
-		return nil, why
-	}
-	return mac16Params(n, axis, g.N, true, true)
-}
-
-func matMulWeights(n *ir.Node) (g *MatGeom, axis int, why string) {
-	g, err := MatMulGeometry(n)
-	if err != nil {
-		return nil, 0, err.Error()
-	}
-	if n.In[1].Type.Rank() == 2 {
-		return g, 1, ""
-	}
-	return g, -1, ""
-}
-
-// GemmQuantParams is MatMulQuantParams for Gemm, whose weights may be [K, N]
-// or, with transB, [N, K]. The integer arithmetic needs alpha = beta = 1, no
-// transA, and a bias with at most one value a column.
-func GemmQuantParams(n *ir.Node) (*MACParams, string) {
-	if why := plainGemm(n); why != "" {
-		return nil, why
-	}
-	return macParams(n, n.Op.WeightAxis(n), n.Out[0].Type.Shape[1], true)
-}
-
-// Gemm16Params is GemmQuantParams for int16 data.
-func Gemm16Params(n *ir.Node) (*MACParams, string) {
-	if why := plainGemm(n); why != "" {
-		return nil, why
-	}
-	return mac16Params(n, n.Op.WeightAxis(n), n.Out[0].Type.Shape[1], true, false)
+	return macWeights{n.Op.WeightAxis(n), g.COut, false, false}, ""
 }
 
 // plainGemm is the reason why a Gemm is no product plus bias.

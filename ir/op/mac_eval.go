@@ -16,10 +16,10 @@ import (
 func evalConvQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g := fail.Must(ConvGeometry(n))
 	shape := append([]int{g.N, g.COut}, g.Out...)
-	if p, why := Conv16Params(n); why == "" {
+	if p, why := MAC16Params(n); why == "" {
 		return outs(tensor.Of(shape, convQuantised[int64](g, p, in[0].Data.([]int16), s8(in[1]), opt(in, 2))))
 	}
-	p, why := ConvQuantParams(n)
+	p, why := MAC8Params(n)
 	if why != "" {
 		return evalActQ(n, in)
 	}
@@ -72,10 +72,10 @@ func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	m := &MatGeom{M: g.M, K: g.K, N: g.N, A: []int{0}, B: []int{0}, Shape: []int{g.M, g.N}}
 	trans := ir.AttrsOf[GemmAttrs](n).TransB != 0
-	if p, why := Gemm16Params(n); why == "" {
+	if p, why := MAC16Params(n); why == "" {
 		return outs(tensor.Of(m.Shape, products[int64](p, m, in[0].Data.([]int16), s8(in[1]), trans, bias)))
 	}
-	p, why := GemmQuantParams(n)
+	p, why := MAC8Params(n)
 	if why != "" {
 		return evalActQ(n, in)
 	}
@@ -84,14 +84,14 @@ func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g := fail.Must(MatMulGeometry(n))
-	if p, why := MatMul16Params(n); why == "" {
+	if p, why := MAC16Params(n); why == "" {
 		a := in[0].Data.([]int16)
 		if b, wide := in[1].Data.([]int16); wide {
 			return outs(tensor.Of(g.Shape, products[int64](p, g, a, b, false, nil)))
 		}
 		return outs(tensor.Of(g.Shape, products[int64](p, g, a, s8(in[1]), false, nil)))
 	}
-	p, why := MatMulQuantParams(n)
+	p, why := MAC8Params(n)
 	if why != "" {
 		return evalActQ(n, in)
 	}

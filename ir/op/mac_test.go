@@ -137,7 +137,7 @@ func TestQuantParamReasons(t *testing.T) {
 		setQ(n.In[1], ir.PerTensor(0.01, 0))
 		setQ(n.Out[0], ir.PerTensor(0.05, 0))
 		c.change(n)
-		_, why := ConvQuantParams(n)
+		_, why := MAC8Params(n)
 		testenv.Check(t, (why == "") == (c.want == "") && strings.Contains(why, c.want), "reason %q, want %q", why,
 			c.want)
 	}

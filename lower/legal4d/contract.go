@@ -29,7 +29,7 @@ func gemm(b *builder, n *ir.Node) []*rep {
 	}
 	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
 	if n.Quantised() {
-		if _, why := op.GemmQuantParams(n); why != "" {
+		if _, why := op.MAC8Params(n); why != "" {
 			panic(no("%s", why))
 		}
 	}
@@ -77,7 +77,7 @@ func scale(d *tensor.Dense, k float64) *tensor.Dense {
 // matrices on H and W.
 func matMul(b *builder, n *ir.Node) []*rep {
 	if n.Quantised() {
-		if _, why := op.MatMulQuantParams(n); why != "" {
+		if _, why := op.MAC8Params(n); why != "" {
 			panic(no("%s", why))
 		}
 	}
@@ -123,7 +123,7 @@ func conv(b *builder, n *ir.Node) []*rep {
 		f.bias, f.biasq = v.Const, v.Type.Quant
 	}
 	if n.Quantised() {
-		if _, why := op.ConvQuantParams(n); why != "" {
+		if _, why := op.MAC8Params(n); why != "" {
 			panic(no("%s", why))
 		}
 	}

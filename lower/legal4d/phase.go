@@ -39,7 +39,7 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 		panic(keep)
 	}
 	if wq != nil {
-		if p, why := op.ConvQuantParams(n); why != "" || !p.Symmetric() {
+		if p, why := op.MAC8Params(n); why != "" || !p.Symmetric() {
 			panic(keep)
 		}
 	}

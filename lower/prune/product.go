@@ -38,6 +38,10 @@ func productOf(n *ir.Node) *product {
 		return nil
 	}
 	f := &product{n: n, w: w, group: 1, taps: 1, weightsQ: n.In[1].Type.Quant, wide: op.Sixteen(n)}
+	params := op.MAC8Params
+	if f.wide {
+		params = op.MAC16Params
+	}
 	why := ""
 	switch n.Op {
 	case op.Conv:
@@ -45,21 +49,17 @@ func productOf(n *ir.Node) *product {
 		if err != nil {
 			return nil
 		}
-		f.p, why = params(f.wide, op.ConvQuantParams, op.Conv16Params)(n)
+		f.p, why = params(n)
 		f.in, f.out, f.group, f.taps = g.CIn, g.COut, g.Group, g.Taps()
 		f.masks = tapMasks(g)
 	case op.Gemm, op.MatMul:
 		if n.In[0].Type.Rank() != 2 || n.In[1].Type.Rank() != 2 {
 			return nil
 		}
-		switch {
-		case n.Op == op.Gemm:
-			f.p, why = params(f.wide, op.GemmQuantParams, op.Gemm16Params)(n)
-		case f.wide: // has no bias that could take constants
+		if n.Op == op.MatMul && f.wide { // has no bias that could take constants
 			return nil
-		default:
-			f.p, why = op.MatMulQuantParams(n)
 		}
+		f.p, why = params(n)
 		f.inMajor = n.Op == op.MatMul || ir.AttrsOf[op.GemmAttrs](n).TransB == 0
 		f.in, f.out = n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1]
 		f.masks = [][]bool{{true}}
@@ -89,15 +89,6 @@ func productOf(n *ir.Node) *product {
 
 // maxBias bounds biases of 64 bits: sums do not overflow.
 const maxBias = 1 << 60
-
-// params chooses between the arithmetic of layers on 8 and on 16 bits.
-func params(wide bool, narrow, sixteen func(n *ir.Node) (*op.MACParams, string)) func(*ir.Node) (*op.MACParams,
-	string) {
-	if wide {
-		return sixteen
-	}
-	return narrow
-}
 
 // biasType is that of sums.
 func (f *product) biasType() tensor.DType {

@@ -394,7 +394,7 @@ func TestExtremeChannels(t *testing.T) {
 		}
 	}
 	for _, n := range q.Nodes {
-		p, why := op.ConvQuantParams(n)
+		p, why := op.MAC8Params(n)
 		testenv.Check(t, why == "" && p != nil, "%s: %s", n, why)
 	}
 }

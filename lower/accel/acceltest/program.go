@@ -104,7 +104,7 @@ func (c *Command) fill(n *ir.Node, constant func(b []byte) int32) error {
 	if err != nil {
 		return err
 	}
-	q, why := op.ConvQuantParams(n)
+	q, why := op.MAC8Params(n)
 	if why != "" {
 		return ir.Errf(n, "cru", "%s", why)
 	}

@@ -46,7 +46,7 @@ var rules = []accel.Rule[Limits]{
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return nil // CRU-FLOAT
 			}
-			_, why := op.ConvQuantParams(n)
+			_, why := op.MAC8Params(n)
 			return when(why != "", "Not an integer operator: %s", why)
 		}},
 	{Code: "CRU-CONV-RANK", Ops: convs, Doc: "Conv in two dimensions, of a batch of 1",

@@ -249,21 +249,14 @@ func (l *layer) turned(g *op.ConvGeom, kernel, dilations []int) string {
 
 // scale fills in what becomes of sums, and gives minus the zero points of the weights.
 func (l *layer) scale(n *ir.Node, channels int) (filter []int32, why string) {
-	wide, narrow := op.Conv16Params, op.ConvQuantParams
-	switch n.Op {
-	case op.Gemm:
-		wide, narrow = op.Gemm16Params, op.GemmQuantParams
-	case op.MatMul:
-		wide, narrow = op.MatMul16Params, op.MatMulQuantParams
-	}
-	if p, why := wide(n); why == "" {
+	if p, why := op.MAC16Params(n); why == "" {
 		l.AccFormat, l.Rounding, l.Low, l.High = 1, npu.HalfUp, int64(p.ActMin), int64(p.ActMax)
 		return p.FilterOff, l.channel(n, channels, func(c int) (uint32, int32) {
 			c %= len(p.Mult)
 			return uint32(fixp.ReduceMultiplier(p.Mult[c])), 15 - p.Shift[c]
 		})
 	}
-	p, why := narrow(n)
+	p, why := op.MAC8Params(n)
 	if why != "" {
 		return nil, why
 	}

@@ -74,7 +74,7 @@ var convTransposeRow = &kernel.Kernel{
 			if err != nil {
 				return err.Error()
 			}
-			p, why := op.ConvQuantParams(n)
+			p, why := op.MAC8Params(n)
 			switch {
 			case why != "":
 				return why
@@ -111,7 +111,7 @@ func convFields(g *op.ConvGeom) []call.Field {
 
 func lowerConvTranspose(n *kernel.Node) *call.Lowered {
 	g := kernel.Conv.Must(n)
-	p, _ := op.ConvQuantParams(n.Node) // a rule has asked
+	p, _ := op.MAC8Params(n.Node) // a rule has asked
 	f := append(convFields(g), fields("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min",
 		int(p.ActMin), "act_max", int(p.ActMax))...)
 	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0),
@@ -134,7 +134,7 @@ var matMulRow = &kernel.Kernel{
 					return fmt.Sprintf("operand %d is %s, want int8", i, t.DType)
 				}
 			}
-			p, why := op.MatMulQuantParams(n)
+			p, why := op.MAC8Params(n)
 			if why == "" && len(p.FilterOff) > 1 {
 				why = "the right side has a zero point a column"
 			}
@@ -147,7 +147,7 @@ var matMulRow = &kernel.Kernel{
 
 func lowerMatMul(n *kernel.Node) *call.Lowered {
 	g := kernel.MatMul.Must(n)
-	p, _ := op.MatMulQuantParams(n.Node) // a rule has asked
+	p, _ := op.MAC8Params(n.Node) // a rule has asked
 	batch := kernel.PadLeft(g.Batch, 2)
 	var st [3][]int
 	var args [2]call.Arg

@@ -95,11 +95,7 @@ var macRules = []Rule{
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return nil // to be quantised, or refused by MLA-DTYPE
 			}
-			params := op.ConvQuantParams
-			if n.Op == op.MatMul {
-				params = op.MatMulQuantParams
-			}
-			_, why := params(n)
+			_, why := op.MAC8Params(n)
 			return when(why != "", "Not an integer operator: %s", why)
 		}},
 	{Code: "MLA-MATMUL", Doc: "MatMul multiplies matrices, not vectors", Ops: []*ir.OpDef{op.MatMul},

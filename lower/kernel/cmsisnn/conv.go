@@ -50,10 +50,10 @@ type data struct {
 }
 
 var (
-	data8   = data{"int8_t", quantised.ConvParams, weights8, biasArg}
-	data4   = data{"int8_t", quantised.ConvParams, weights4, biasArg}
-	data16  = data{"int16_t", quantised.Conv16Params, weights8, biasData}
-	dwise16 = data{"int16_t", quantised.Conv16Params, weights8, bias64}
+	data8   = data{"int8_t", quantised.MACParams, weights8, biasArg}
+	data4   = data{"int8_t", quantised.MACParams, weights4, biasArg}
+	data16  = data{"int16_t", quantised.MAC16Params, weights8, biasData}
+	dwise16 = data{"int16_t", quantised.MAC16Params, weights8, bias64}
 )
 
 // convRow is the row of a function for convolutions.

@@ -31,7 +31,7 @@ func symmetric[T any](code, doc string, f *kernel.Fact[T], params func(x T) *op.
 func conv4Rules(kind kernel.Rule, by *kernel.Fact[*convolution]) kernel.Rules {
 	return kernel.Rules{quantised.Int8(0), constWeights(tensor.I4), symmetric("SYMMETRIC-FIXED-POINT",
 		"symmetric weights, scales with a fixed-point form, a bias that counts their product",
-		quantised.ConvParams,
+		quantised.MACParams,
 		func(p *op.MACParams) *op.MACParams { return p }),
 		quantised.ConvSpatialRule, kind, noDefect(by)}
 }

@@ -79,9 +79,9 @@ var (
 		Name: "arm_batch_matmul_s8", Library: Library, Was: "CMSIS-BMM", Doc: "int8 product of two activations",
 		Ops: []*ir.OpDef{op.MatMul},
 		Rules: kernel.Rules{quantised.Int8(0, 1), matrixRanks,
-			quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale")},
+			quantised.MACParams.Exists("FIXED-POINT", "fixed-point scale")},
 		Lower: func(n *kernel.Node) *call.Lowered {
-			right, p := matDims(n.In[1].Type.Shape), quantised.MatMulParams.Must(n)
+			right, p := matDims(n.In[1].Type.Shape), quantised.MACParams.Must(n)
 			bytes := roundUp(right.N*right.H*right.W*right.C, 16)
 			sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core),
 				Filter: cmsis.Dims{C: right.C}})
@@ -96,9 +96,9 @@ var (
 		Ops:    []*ir.OpDef{op.MatMul},
 		Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 		Rules: kernel.Rules{quantised.Int16(0, 1), matrixRanks,
-			quantised.MatMul16Params.Exists("FIXED-POINT", "fixed-point scale")},
+			quantised.MAC16Params.Exists("FIXED-POINT", "fixed-point scale")},
 		Lower: func(n *kernel.Node) *call.Lowered {
-			right, p := matDims(n.In[1].Type.Shape), quantised.MatMul16Params.Must(n)
+			right, p := matDims(n.In[1].Type.Shape), quantised.MAC16Params.Must(n)
 			k := right.W * right.C
 			return batchProduct(n, "arm_batch_matmul_s16", "int16_t", p, 2*roundUp(right.N*right.H*k, 8), context(0, 0),
 				productParams(p, call.I32(0), call.I32(0), call.I32(0)),

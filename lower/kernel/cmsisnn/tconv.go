@@ -68,7 +68,7 @@ var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) 
 })
 
 func lowerTransposeConv(n *kernel.Node) *call.Lowered {
-	g, p, t := kernel.Conv.Must(n), quantised.ConvParams.Must(n), transposedRoute.Must(n)
+	g, p, t := kernel.Conv.Must(n), quantised.MACParams.Must(n), transposedRoute.Must(n)
 	low := &call.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why,
 		Unused: []int{1, 2}}
 	reversed := cmsis.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
@@ -129,7 +129,7 @@ func spreadWindow(g *op.ConvGeom) *window {
 }
 
 func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
-	g, p, w := kernel.Conv.Must(n), quantised.ConvParams.Must(n), spreads.Must(n)
+	g, p, w := kernel.Conv.Must(n), quantised.MACParams.Must(n), spreads.Must(n)
 	in, filter, spread := feature(g.N, g.CIn, g.In), w.filter, w.in
 	stride, pad, dil := param.Spatial(g.Strides, 1), param.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.

@@ -54,7 +54,7 @@ type upscale struct {
 }
 
 var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
-	p, why := quantised.ConvParams.Of(n)
+	p, why := quantised.MACParams.Of(n)
 	if why != "" || !quantised.KnownWeights(n.Node) {
 		return nil, kernel.Unread
 	}

@@ -89,7 +89,7 @@ func batchOf(n *kernel.Node, params *kernel.Fact[*op.MACParams], least, most int
 
 // Batches is the product of a node, if its scale is below a half.
 var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
-	g, p, why := batchOf(n, MatMulParams, 1, 31)
+	g, p, why := batchOf(n, MACParams, 1, 31)
 	if why != "" {
 		return nil, why
 	}
@@ -109,7 +109,7 @@ type Batch16 struct {
 
 // Batches16 is the product of a node on int16, if its scale is below a quarter.
 var Batches16 = kernel.NewFact(func(n *kernel.Node) (*Batch16, string) {
-	g, p, why := batchOf(n, MatMul16Params, 2, 48)
+	g, p, why := batchOf(n, MAC16Params, 2, 48)
 	if why != "" {
 		return nil, why
 	}

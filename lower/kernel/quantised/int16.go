@@ -74,7 +74,7 @@ func (l *Layer) Shifted16(c int, halves int32) (mult, shift int32) {
 
 // FixedPoint16 and Product16 are the conditions on the arithmetic of layers of int16 data.
 var (
-	FixedPoint16 = Conv16Params.Exists("FIXED-POINT",
+	FixedPoint16 = MAC16Params.Exists("FIXED-POINT",
 		"scales have a fixed-point form, the int64 bias counts their product")
 	Product16 = Products16.Exists("PRODUCT", "a plain product with fixed-point scales and an int64 bias")
 )

@@ -63,9 +63,9 @@ func (f *Phase) Stores(buffer int) (fields []call.Field, bytes int) {
 // Phases are those of a ConvTranspose node on int8, CheapestPhases those of four channels at a time that take least;
 // Phases16 are Phases on int16, if the sums of every channel stay in 32 bits.
 var (
-	Phases         = phasesBy(ConvParams, false, (*transposedConv).phases)
-	Phases16       = phasesBy(Conv16Params, true, (*transposedConv).phases)
-	CheapestPhases = phasesBy(ConvParams, false, (*transposedConv).cheapest)
+	Phases         = phasesBy(MACParams, false, (*transposedConv).phases)
+	Phases16       = phasesBy(MAC16Params, true, (*transposedConv).phases)
+	CheapestPhases = phasesBy(MACParams, false, (*transposedConv).cheapest)
 )
 
 func phasesBy(params *kernel.Fact[*op.MACParams], wide bool,

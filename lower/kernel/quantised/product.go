@@ -21,12 +21,12 @@ type Product struct {
 
 // Products and Products16 are the products of layers on int8 and on int16.
 var (
-	Products   = productFact(op.GemmQuantParams, op.MatMulQuantParams)
-	Products16 = productFact(op.Gemm16Params, op.MatMul16Params)
+	Products   = productFact(MACParams)
+	Products16 = productFact(MAC16Params)
 )
 
-// productFact is the product of a layer with the arithmetic that functions find.
-func productFact(gemm, matmul func(n *ir.Node) (*op.MACParams, string)) *kernel.Fact[*Product] {
+// productFact is the product of a layer with its arithmetic.
+func productFact(params *kernel.Fact[*op.MACParams]) *kernel.Fact[*Product] {
 	return kernel.NewFact(func(n *kernel.Node) (*Product, string) {
 		if !known(n.Node) {
 			return nil, kernel.Unread
@@ -36,7 +36,7 @@ func productFact(gemm, matmul func(n *ir.Node) (*op.MACParams, string)) *kernel.
 			if why != "" {
 				return nil, why
 			}
-			p, why := gemm(n.Node)
+			p, why := params.Of(n)
 			f := &Product{g.M, g.K, g.N, p, []int{1, 0}}
 			if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 				f.Perm = nil
@@ -54,7 +54,7 @@ func productFact(gemm, matmul func(n *ir.Node) (*op.MACParams, string)) *kernel.
 		for _, d := range g.Batch {
 			rows *= d
 		}
-		p, why := matmul(n.Node)
+		p, why := params.Of(n)
 		return &Product{rows, g.K, g.N, p, []int{1, 0}}, why
 	})
 }

@@ -31,10 +31,8 @@ func parameters(of func(n *ir.Node) (*op.MACParams, string)) *kernel.Fact[*op.MA
 
 // The arithmetic of convolutions and of products on int8 and on int16.
 var (
-	ConvParams     = parameters(op.ConvQuantParams)
-	Conv16Params   = parameters(op.Conv16Params)
-	MatMulParams   = parameters(op.MatMulQuantParams)
-	MatMul16Params = parameters(op.MatMul16Params)
+	MACParams   = parameters(op.MAC8Params)
+	MAC16Params = parameters(op.MAC16Params)
 )
 
 // Layer is a product with constant weights: for every output channel a row of
@@ -97,8 +95,8 @@ type Convolution struct {
 // ConvOf and ConvOf16 are the convolution of a Conv node on int8, and on int16, if the sums of every channel stay in
 // 32 bits. A Gemm or MatMul with symmetric weights is one, too: each row is an image, which is one window.
 var (
-	ConvOf   = convFact(ConvParams, Products, false)
-	ConvOf16 = convFact(Conv16Params, Products16, true)
+	ConvOf   = convFact(MACParams, Products, false)
+	ConvOf16 = convFact(MAC16Params, Products16, true)
 )
 
 func convFact(params *kernel.Fact[*op.MACParams], products *kernel.Fact[*Product],
@@ -247,7 +245,7 @@ func int8Weights(atRunTime string, packed Packed) kernel.Rule {
 // weightRules are those that convolutions of all kinds share.
 func weightRules(packed Packed) kernel.Rules {
 	return kernel.Rules{Int8(0), int8Weights("the weights %s are computed at run time, want a constant", packed),
-		ConvParams.Exists("FIXED-POINT", "scales have a fixed-point form, the bias counts their product"),
+		MACParams.Exists("FIXED-POINT", "scales have a fixed-point form, the bias counts their product"),
 		cond.New("SYMMETRIC", "weights are symmetric: zero points 0", func(n *kernel.Node) string {
 			if q := n.In[1].Type.Quant; q != nil {
 				for c, z := range q.Zero {

@@ -21,8 +21,8 @@ import (
 
 // The integer arithmetic of convolutions.
 var (
-	convParams   = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.ConvQuantParams(n.Node) })
-	conv16Params = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.Conv16Params(n.Node) })
+	convParams   = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.MAC8Params(n.Node) })
+	conv16Params = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.MAC16Params(n.Node) })
 )
 
 // integerMAC: the operator's integer arithmetic applies.
@@ -120,7 +120,7 @@ var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 		if why != "" {
 			return nil, why
 		}
-		p, why := op.GemmQuantParams(n.Node)
+		p, why := op.MAC8Params(n.Node)
 		if c := n.Input(2); why == "" && c != nil && c.Const == nil && c.Type.Elems() != g.N {
 			why = fmt.Sprintf("the bias computed at run time has shape %v, want one value a column", c.Type.Shape)
 		}
@@ -130,7 +130,7 @@ var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 	if why != "" {
 		return nil, why
 	}
-	p, why := op.MatMulQuantParams(n.Node)
+	p, why := op.MAC8Params(n.Node)
 	if g.Flat() {
 		return &matrixS8{len(g.A) * g.M, g.K, g.N, []int{0}, []int{0}, p}, why
 	}
