@@ -243,28 +243,71 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	g.Remove(n)
 }
 
-// factorBehind moves a number by which an operand of a product of matrices is multiplied
-// behind the product, where integers have it in the scale of the result:
+// moveFactor moves a number by which a value is multiplied into the weights that the value is a product of, where only
+// Reshape, Transpose and MatMul stand between them. Else that of an operand of MatMul comes behind it, where integers
+// have it in the scale of the result:
 //
 //	%m = Mul(%q, %k)                      %s = MatMul(%q, %t)
 //	%s = MatMul(%m, %t)           =>      %m = Mul(%s, %k)
-func factorBehind(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+func moveFactor(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "Mul") {
+		return
+	}
+	a := affineOf(n, max(0, n.Out[0].Type.Rank()-1))
+	if a == nil || len(a.mul) == 0 || slices.Min(a.mul) != slices.Max(a.mul) {
+		return
+	}
 	p := g.SoleUse(n.Out[0])
-	if !is(n, "Mul") || !is(p, "MatMul") || p.Quantised() || op.HasAct(p) {
+	if fold := folder(g, a.x, n, a.mul[0]); fold != nil && sameDims(a.x, n.Out[0]) {
+		c.Did(fold(), "folded %s into it", n)
+		g.ReplaceUses(n.Out[0], a.x)
+	} else if is(p, "MatMul") && !p.Quantised() && !op.HasAct(p) {
+		g.SetInput(p, slices.Index(p.In, n.Out[0]), a.x)
+		y := p.Out[0]
+		k := g.AddConst(n.Name+"/k", tensor.FromFloats(y.Type.DType, nil, a.mul[:1]))
+		v := insert(g, g.Next(p), op.Mul, n.Name, nil, y, k)
+		v.Def.Origin = n.Origin
+		readBehind(g, y, v)
+		c.Did(p, "the factor of %s behind it", n)
+	} else {
 		return
 	}
-	a := affineOf(n, n.Out[0].Type.Rank()-1)
-	if a == nil || slices.Min(a.mul) != slices.Max(a.mul) {
-		return
-	}
-	g.SetInput(p, slices.Index(p.In, n.Out[0]), a.x)
-	y := p.Out[0]
-	k := g.AddConst(n.Name+"/k", tensor.FromFloats(y.Type.DType, nil, a.mul[:1]))
-	v := insert(g, g.Next(p), op.Mul, n.Name, nil, y, k)
-	v.Def.Origin = n.Origin
-	readBehind(g, y, v)
-	c.Did(p, "the factor of %s behind it", n)
 	g.Remove(n)
+}
+
+// folder multiplies by k the weights of a product that v, which n alone reads, comes from; nil where there are none.
+func folder(g *ir.Graph, v *ir.Value, n *ir.Node, k float64) func() *ir.Node {
+	d := v.Def
+	if g.SoleUse(v) != n || d == nil || d.Quantised() || op.HasAct(d) {
+		return nil
+	}
+	if p := innerOf(d); p != nil {
+		a := &affine{mul: full(p.outs, k), add: make([]float64, p.outs)}
+		if !p.canScale(a.mul) {
+			return nil
+		}
+		return func() *ir.Node {
+			p.scaleOut(g, a)
+			return d
+		}
+	}
+	switch {
+	case is(d, "Transpose"), isReshape(d):
+		return folder(g, d.In[0], d, k)
+	case is(d, "MatMul"):
+		for i, x := range d.In {
+			if w := floatConst(x); w != nil {
+				return func() *ir.Node {
+					g.SetInput(d, i, g.AddConst(x.Name, scaled(w, k)))
+					return d
+				}
+			}
+			if fold := folder(g, x, d, k); fold != nil {
+				return fold
+			}
+		}
+	}
+	return nil
 }
 
 // channelConv writes what is left of BatchNormalization, a Mul and an Add with

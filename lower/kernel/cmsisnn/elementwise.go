@@ -22,6 +22,18 @@ var overflow = cond.New("OVERFLOW", "an output scale for which nothing overflows
 	return ""
 })
 
+// severalValues is the rule against one number for the whole of an int8 tensor: the 256 results take less, in time and
+// flash.
+var severalValues = cond.New("ONE-NUMBER", "no constant of one number, unless there are fewer than 256 results",
+	func(n *kernel.Node) string {
+		for _, v := range n.In {
+			if v.Const != nil && v.Const.Len() == 1 && n.Out[0].Type.Elems() >= 256 {
+				return fmt.Sprintf("the constant %s is one number, for which a table has all results", v)
+			}
+		}
+		return ""
+	})
+
 // elementwise is a function of two tensors; args are those between the inputs and the output, and behind it.
 func elementwise(fn, was, doc, ctype string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32),
 	rules ...kernel.Rule) *kernel.Kernel {
@@ -59,9 +71,9 @@ func product(n *ir.Node) (before, behind []int32) {
 var (
 	add = elementwise("arm_elementwise_add_s8", "CMSIS-ADD", "int8 addition", "int8_t", op.Add,
 		func(n *ir.Node) (before, behind []int32) { return sum(op.AddParamsS8(n)) },
-		quantised.Int8(0, 1), quantised.SameShapes)
+		quantised.Int8(0, 1), quantised.SameShapes, severalValues)
 	mul = elementwise("arm_elementwise_mul_s8", "CMSIS-MUL", "int8 multiplication", "int8_t", op.Mul, product,
-		quantised.Int8(0, 1), quantised.SameShapes)
+		quantised.Int8(0, 1), quantised.SameShapes, severalValues)
 	add16 = elementwise("arm_elementwise_add_s16", "CMSIS-ADD16", "int16 addition", "int16_t", op.Add,
 		func(n *ir.Node) (before, behind []int32) { return sum(op.AddParams16(n)) },
 		quantised.Int16(0, 1), quantised.SameShapes, overflow)
