@@ -81,6 +81,23 @@ func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout
 	return n, nil
 }
 
+// Insert is InsertBefore for a node of one output, which it gives, with the origin of
+// like (nil: none). An error ends the caller (ir/fail).
+func (g *Graph) Insert(at, like *Node, op *OpDef, name string, attrs Attrs, in ...*Value) *Value {
+	n := fail.Must(g.InsertBefore(at, op, name, attrs, 1, in...))
+	if like != nil {
+		n.Origin = like.Origin
+	}
+	return n.Out[0]
+}
+
+// Again puts a copy of n with other inputs in front of it. An error ends the caller (ir/fail).
+func (g *Graph) Again(n *Node, in ...*Value) *Node {
+	m := fail.Must(g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
+	m.Origin = n.Origin
+	return m
+}
+
 // AddNode appends a node that the caller has filled (Op, Attrs, In, Body,
 // Origin, and Out with one entry per output, whose elements are ignored): for
 // nodes with subgraphs. outNames may be nil.

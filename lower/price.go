@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
@@ -166,8 +167,8 @@ func ofThree(n *ir.Node) (attrs ir.Attrs, shape []int, ok bool) {
 	if n.Op != op.Conv || n.In[1].Const == nil {
 		return nil, nil, false
 	}
-	g, err := op.ConvGeometry(n)
-	if err != nil || slices.Max(g.Kernel) <= least {
+	g := bug.Must(op.ConvGeometry(n))
+	if slices.Max(g.Kernel) <= least {
 		return nil, nil, false
 	}
 	var begin, end []int

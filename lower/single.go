@@ -229,27 +229,27 @@ func (c *singler) keep(g *ir.Graph, n *ir.Node) {
 			g.SetInput(n, i, g.AddConst(v.Name, d))
 			continue
 		}
-		g.SetInput(n, i, castTo(g, n, v, c.was[v]).Out[0])
+		g.SetInput(n, i, castTo(g, n, v, c.was[v]))
 	}
 	for _, v := range n.Out {
 		if c.was[v] == tensor.Invalid {
 			continue
 		}
 		v.Type.DType = c.was[v]
-		m := castTo(g, g.Next(n), v, tensor.F32)
-		g.ReplaceUses(v, m.Out[0])
-		g.SetInput(m, 0, v)
+		single(g, g.Next(n), v)
 	}
 	fail.Check(g.Reinfer(n))
 }
 
-func castTo(g *ir.Graph, at *ir.Node, v *ir.Value, t tensor.DType) *ir.Node {
-	m, err := g.InsertBefore(at, op.Cast, v.Name+"."+t.String(), ir.Attrs{"to": ir.Int(t.ONNXCode())}, 1, v)
-	if err == nil && v.Def != nil {
-		m.Origin = v.Def.Origin
-	}
-	fail.Check(err)
-	return m
+func castTo(g *ir.Graph, at *ir.Node, v *ir.Value, t tensor.DType) *ir.Value {
+	return g.Insert(at, v.Def, op.Cast, v.Name+"."+t.String(), ir.Attrs{"to": ir.Int(t.ONNXCode())}, v)
+}
+
+// single gives all who read v, but for the node that makes it, v as float32.
+func single(g *ir.Graph, at *ir.Node, v *ir.Value) {
+	w := castTo(g, at, v, tensor.F32)
+	g.ReplaceUses(v, w)
+	g.SetInput(w.Def, 0, v)
 }
 
 // Samples are calibration inputs in float32.
@@ -295,16 +295,14 @@ func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) (err error) {
 		if len(g.Nodes) > 0 {
 			at = g.Nodes[0]
 		}
-		m := castTo(g, at, v, tensor.F32)
-		g.ReplaceUses(v, m.Out[0])
-		g.SetInput(m, 0, v)
+		single(g, at, v)
 	}
 	for i, v := range g.Out {
 		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 ||
 			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
 			continue
 		}
-		g.SetOutput(i, castTo(g, nil, v, s.out[i]).Out[0])
+		g.SetOutput(i, castTo(g, nil, v, s.out[i]))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 )
@@ -64,10 +65,7 @@ func (a *analysis) needs() []*need {
 		if n.Op != op.Conv {
 			continue
 		}
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			continue
-		}
+		g := bug.Must(op.ConvGeometry(n))
 		x, y := a.in(n, 0)[1], a.out(n, 0)[1]
 		if op.IsDepthwise(g) {
 			out = append(out, &need{n: n, op: "DepthwiseConv", constraint: "channels", multiple: channelMultiple,

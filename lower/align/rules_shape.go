@@ -28,13 +28,11 @@ func concat(a *analysis, n *ir.Node) {
 }
 
 func split(a *analysis, n *ir.Node) {
-	k, _, err := op.SplitSizes(n)
-	bug.If(err != nil, "%w", err)
 	var parts [][]axis
 	for i := range n.Out {
 		parts = append(parts, a.out(n, i))
 	}
-	a.joined(n, k, parts, a.in(n, 0))
+	a.joined(n, axisOf(n), parts, a.in(n, 0))
 }
 
 // joined: dimension k of whole is that of the parts one after the other, all others are

@@ -34,8 +34,8 @@ func Interpolate(g *ir.Graph) (_ []Fusion, err error) {
 		if points == nil {
 			return nil
 		}
-		m := fail.Must(g.InsertBefore(n, op.InterpolatedLUT, n.Name, nil, 1, x,
-			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:]))))
+		m := g.Insert(n, nil, op.InterpolatedLUT, n.Name, nil, x,
+			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:]))).Def
 		errors[m] = [2]float64{one, nodes}
 		return m
 	}

@@ -34,11 +34,11 @@ func Collapse(g *ir.Graph, bound bool) (_ []Fusion, err error) {
 			return nil
 		case tensor.Equal(table, codes) && !shown(g, n.Out[0]) && !(lone && n.Op == op.BitCast) && !bound:
 			to := ir.Attrs{"to": ir.Int(table.DType.ONNXCode())}
-			return fail.Must(g.InsertBefore(n, op.BitCast, n.Name, to, 1, x))
+			return g.Insert(n, nil, op.BitCast, n.Name, to, x).Def
 		case lone:
 			return nil
 		}
-		return fail.Must(g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, g.AddConst(n.Name+".table", table)))
+		return g.Insert(n, nil, op.Lookup, n.Name, nil, x, g.AddConst(n.Name+".table", table)).Def
 	}
 	c.run()
 	return c.made(func(n *ir.Node, f *Fusion) { f.Kind = "table" }), nil

@@ -64,7 +64,7 @@ func (a *assigner) alignRanks() {
 			}
 			shape := slices.Repeat([]int{1}, rank)
 			copy(shape[rank-v.Type.Rank():], v.Type.Shape)
-			w := fail.Must(Reshape(a.g, n, v, shape))
+			w := Reshape(a.g, n, v, shape)
 			a.demand[w.Def] = kernel.Layout{Kind: kernel.ViewReshape}
 			a.g.SetInput(n, i, w)
 		}
@@ -72,18 +72,11 @@ func (a *assigner) alignRanks() {
 }
 
 // Reshape inserts a Reshape of v to shape before node at (nil: at the end);
-// the quantisation is kept.
-func Reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int) (*ir.Value, error) {
-	c := g.AddConst(v.Name+".shape", tensor.Ints(shape...))
-	r, err := g.InsertBefore(at, op.Reshape, v.Name+".reshaped", nil, 1, v, c)
-	if err != nil {
-		return nil, err
-	}
-	if v.Def != nil {
-		r.Origin = v.Def.Origin
-	}
-	r.Out[0].Type = r.Out[0].Type.WithQuant(v.Type.DType, v.Type.Quant)
-	return r.Out[0], nil
+// the quantisation is kept. An error ends the caller (ir/fail).
+func Reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int) *ir.Value {
+	w := g.Insert(at, v.Def, op.Reshape, v.Name+".reshaped", nil, v, g.AddConst(v.Name+".shape", tensor.Ints(shape...)))
+	w.Type = w.Type.WithQuant(v.Type.DType, v.Type.Quant)
+	return w
 }
 
 // apply writes the orders of the plan into the graph and inserts the copies.
@@ -116,11 +109,7 @@ func (a *assigner) converted(at *ir.Node, v *ir.Value, order []int) *ir.Value {
 			return w
 		}
 	}
-	n := fail.Must(a.g.InsertBefore(at, op.Relayout, v.Name+".relayout", nil, 1, v))
-	if v.Def != nil {
-		n.Origin = v.Def.Origin
-	}
-	w := n.Out[0]
+	w := a.g.Insert(at, v.Def, op.Relayout, v.Name+".relayout", nil, v)
 	w.Type = v.Type.WithOrder(order)
 	a.copies[v] = append(a.copies[v], w)
 	return w

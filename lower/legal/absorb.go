@@ -188,10 +188,7 @@ func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 // what else it needs for that.
 func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end, step []int) {
 	if is(m, "Conv", "ConvTranspose") && fill == 0 {
-		g, err := op.ConvGeometry(m)
-		if err != nil {
-			return nil, nil, nil
-		}
+		g := bug.Must(op.ConvGeometry(m))
 		step = slices.Repeat([]int{1}, len(g.In))
 		for i := range step {
 			if g.Transposed { // which cuts what the zeros give
@@ -201,7 +198,7 @@ func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end,
 		return g.PadBegin, g.PadEnd, step
 	}
 	if is(m, "AveragePool", "MaxPool") {
-		if g, err := op.PoolGeometry(m); err == nil && g.Exact() && poolTakes(m, g, x, fill, attrs) {
+		if g := bug.Must(op.PoolGeometry(m)); g.Exact() && poolTakes(m, g, x, fill, attrs) {
 			delete(attrs, "ceil_mode")
 			return g.PadBegin, g.PadEnd, slices.Repeat([]int{1}, len(g.In))
 		}

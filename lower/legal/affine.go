@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -245,11 +246,8 @@ func (p *inner) padded() bool {
 	if !is(p.n, "Conv", "ConvTranspose") {
 		return false
 	}
-	g, err := op.ConvGeometry(p.n)
-	if err != nil || g.Transposed { // a transposed convolution's border sees fewer taps
-		return true
-	}
-	return !allZero(g.PadBegin) || !allZero(g.PadEnd)
+	g := bug.Must(op.ConvGeometry(p.n)) // a transposed convolution's border sees fewer taps
+	return g.Transposed || !allZero(g.PadBegin) || !allZero(g.PadEnd)
 }
 
 // canScale reports factors that weights can take up: those that are quantised positive ones, in a scale for every

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -175,7 +176,7 @@ func producer(g *ir.Graph, x *ir.Value, n *ir.Node) (axis int, positive bool, p 
 		case is(d, "MaxPool", "GlobalMaxPool"):
 			positive = true
 		case is(d, "AveragePool", "GlobalAveragePool"):
-			if pg, err := op.PoolGeometry(d); err != nil || pg.CountPad && pg.Padded() {
+			if pg := bug.Must(op.PoolGeometry(d)); pg.CountPad && pg.Padded() {
 				return 0, false, nil
 			}
 		case is(d, "Transpose"), isReshape(d):

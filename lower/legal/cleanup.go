@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -172,8 +173,8 @@ var idle = map[string]func(n *ir.Node) bool{
 }
 
 func idlePool(n *ir.Node) bool {
-	g, err := op.PoolGeometry(n)
-	return err == nil && len(n.Out) == 1 && g.Taps() == 1 && allZero(g.PadBegin) && allZero(g.PadEnd)
+	g := bug.Must(op.PoolGeometry(n))
+	return len(n.Out) == 1 && g.Taps() == 1 && !g.Padded()
 }
 
 func allZero(s []int) bool {

@@ -154,11 +154,7 @@ func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	q, axis := dq.In[0], 0
 	per := dq.In[1].Type.Elems() > 1
 	if per {
-		a, err := op.Axis(dq, ir.AttrsOf[op.AxisAttr](dq).Axis, q.Type.Rank())
-		if err != nil {
-			return false
-		}
-		axis = a
+		axis = op.AxisOf(dq, q.Type.Rank())
 	}
 	var d *tensor.Dense
 	if is(n, "Transpose") {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -29,16 +30,12 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	switch {
 	case is(n, "Conv"):
-		x, err := op.ConvGeometry(n)
-		if err != nil || x.Kernel[0] > mostDeep {
-			return
-		}
+		x := bug.Must(op.ConvGeometry(n))
 		if w := flatWeights(g, n, x); w != nil {
 			swap(c, g, n, pictures(g, n, x, w), "in two dimensions")
 		}
 	case is(n, "MaxPool", "AveragePool"):
-		x, err := op.PoolGeometry(n)
-		if err == nil && (x.Exact() || !x.CountPad) {
+		if x := bug.Must(op.PoolGeometry(n)); x.Exact() || !x.CountPad {
 			swap(c, g, n, poolTwice(g, n, x), "in two dimensions")
 		}
 	}
@@ -52,7 +49,7 @@ func flatWeights(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
 		(dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, 5) == 0) {
 		w = dq.In[0]
 	}
-	if w.Const == nil || w.Type.Quant != nil {
+	if w.Const == nil || w.Type.Quant != nil || x.Kernel[0] > mostDeep {
 		return nil
 	}
 	shape := []int{x.COut, x.Kernel[0] * x.CIn / x.Group, x.Kernel[1], x.Kernel[2]}

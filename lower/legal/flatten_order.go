@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -161,11 +160,7 @@ func permutable(v *ir.Value, axis int) bool {
 // scalesAlong reports a QuantizeLinear or DequantizeLinear whose scales may
 // vary along axis.
 func scalesAlong(d *ir.Node, axis int) bool {
-	if d.In[1].Type.Elems() == 1 {
-		return false
-	}
-	a, err := op.Axis(d, ir.AttrsOf[op.AxisAttr](d).Axis, d.In[0].Type.Rank())
-	return err != nil || a == axis
+	return d.In[1].Type.Elems() != 1 && op.AxisOf(d, d.In[0].Type.Rank()) == axis
 }
 
 // permuted is v with its indices along axis permuted, made in front of at.
@@ -182,9 +177,7 @@ func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Va
 			}
 		}
 	}
-	n := bug.Must(g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...))
-	n.Origin = d.Origin
-	return n.Out[0]
+	return g.Insert(at, d, d.Op, d.Name, d.Attrs.Clone(), in...)
 }
 
 // pixelShuffle lets DepthToSpace copy neighbouring channels together. In mode

@@ -202,11 +202,8 @@ func groupNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	groups := rows[1]
 	scale, bias := full(groups, 1), make([]float64, groups)
 	if is(n, "LayerNormalization") {
-		if axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(rows)); err != nil || axis != 2 {
-			return
-		}
 		k := floatConst(n.Input(1))
-		if k == nil || n.Input(2) != nil || !allOne(k.Floats()) {
+		if op.AxisOf(n, len(rows)) != 2 || k == nil || n.Input(2) != nil || !allOne(k.Floats()) {
 			return
 		}
 	} else {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -99,9 +100,9 @@ func pointwise(n *ir.Node) bool {
 		n.Input(2) != nil && n.In[2].Const == nil {
 		return false
 	}
-	g, err := op.ConvGeometry(n)
+	g := bug.Must(op.ConvGeometry(n))
 	// A stride beside padding may give as many pixels, and other ones.
-	return err == nil && g.Taps() == 1 && slices.Max(g.Strides) == 1 &&
+	return g.Taps() == 1 && slices.Max(g.Strides) == 1 &&
 		slices.Equal(n.Out[0].Type.Shape[2:], n.In[0].Type.Shape[2:])
 }
 

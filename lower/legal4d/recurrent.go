@@ -303,11 +303,7 @@ func (r *recurrence) product(k int, h, bias *ir.Value) *ir.Value {
 	if h == nil {
 		return nil
 	}
-	in := []*ir.Value{h, r.rec[k]}
-	if bias != nil {
-		in = append(in, bias)
-	}
-	return r.op(op.Conv, ir.Attrs{"kernel_shape": ir.Ints(1, 1)}, in...)
+	return r.op(op.Conv, ir.Attrs{"kernel_shape": ir.Ints(1, 1)}, h, r.rec[k], bias)
 }
 
 func (r *recurrence) sum(x, y *ir.Value) *ir.Value {

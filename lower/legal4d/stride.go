@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -46,11 +47,7 @@ func wideStride(s *sub, n *ir.Node) *ir.Value {
 	pads := slices.Concat(g.PadBegin, g.PadEnd)
 	pads[a], pads[2+a] = 0, 0
 	attrs["strides"], attrs["kernel_shape"], attrs["pads"] = ir.Ints(strides...), ir.Ints(kernel...), ir.Ints(pads...)
-	in := []*ir.Value{x, s.g.AddConst(n.Name+"/weight", blocked(n.In[1].Const, a, step, taps))}
-	if n.Input(2) != nil {
-		in = append(in, n.In[2])
-	}
-	return s.op(op.Conv, attrs, in...)
+	return s.op(op.Conv, attrs, x, s.g.AddConst(n.Name+"/weight", blocked(n.In[1].Const, a, step, taps)), n.Input(2))
 }
 
 // strided is a convolution with a stride that is too large along axis a of space;
@@ -60,8 +57,8 @@ func strided(n *ir.Node) (g *op.ConvGeom, a int) {
 		n.Input(2) != nil && n.In[2].Const == nil {
 		return nil, 0
 	}
-	g, err := op.ConvGeometry(n)
-	if err != nil || g.Group != 1 || n.Out[0].Type.Elems() == 0 {
+	g = bug.Must(op.ConvGeometry(n))
+	if g.Group != 1 || n.Out[0].Type.Elems() == 0 {
 		return nil, 0
 	}
 	a = slices.IndexFunc(g.Strides, func(k int) bool { return k > maxStride })

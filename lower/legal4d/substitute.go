@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -66,12 +66,11 @@ type sub struct {
 }
 
 func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	m := fail.Must(s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...))
-	m.Origin = s.n.Origin
+	v := s.g.Insert(s.n, s.n, d, s.n.Name, attrs, in...)
 	if s.series != "" {
-		m.Series = s.series + " " + d.Name
+		v.Def.Series = s.series + " " + d.Name
 	}
-	return m.Out[0]
+	return v
 }
 
 func (s *sub) k(x float64) *ir.Value {
@@ -284,11 +283,7 @@ func padConcat(s *sub, n *ir.Node) *ir.Value {
 		return nil
 	}
 	if slices.Max(pads) > 0 {
-		in := []*ir.Value{v, s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...))}
-		if n.Input(2) != nil {
-			in = append(in, n.In[2])
-		}
-		v = s.op(op.Pad, n.Attrs.Clone(), in...)
+		v = s.op(op.Pad, n.Attrs.Clone(), v, s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...)), n.Input(2))
 	}
 	return v
 }
@@ -356,11 +351,9 @@ func lowPad(s *sub, n *ir.Node) *ir.Value {
 		shape[to] = x.Type.Shape[d]
 		pads[to], pads[4+to] = g.Begin[d], g.End[d]
 	}
-	in := []*ir.Value{s.reshape(x, shape), s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...))}
-	if len(n.In) > 2 && n.In[2] != nil {
-		in = append(in, n.In[2])
-	}
-	return s.reshape(s.op(op.Pad, n.Attrs.Clone(), in...), n.Out[0].Type.Shape)
+	v := s.op(op.Pad, n.Attrs.Clone(), s.reshape(x, shape), s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...)),
+		n.Input(2))
+	return s.reshape(v, n.Out[0].Type.Shape)
 }
 
 // pools makes the rounding up of a pool's size explicit pads (a maximum does
@@ -370,10 +363,7 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 	if n.Op != op.MaxPool && n.Op != op.AveragePool || n.In[0].Type.Rank() != 4 {
 		return nil
 	}
-	g, err := op.PoolGeometry(n)
-	if err != nil {
-		return nil
-	}
+	g := bug.Must(op.PoolGeometry(n))
 	x, y := n.In[0].Type.Shape[2:], n.Out[0].Type.Shape[2:]
 	avg := n.Op == op.AveragePool
 	begin, end := g.PadBegin, make([]int, 2)

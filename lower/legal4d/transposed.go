@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -21,10 +22,7 @@ func plainTransposed(s *sub, n *ir.Node) *ir.Value {
 		n.Input(2) != nil && n.In[2].Const == nil {
 		return nil
 	}
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil
-	}
+	g := bug.Must(op.ConvGeometry(n))
 	w := n.In[1].Const
 	if !slices.ContainsFunc(g.Strides, func(k int) bool { return k != 1 }) {
 		return s.turned(n, g)

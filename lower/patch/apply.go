@@ -60,10 +60,10 @@ func turnable(g *ir.Graph, native bool) []*ir.Value {
 // turn does so in front of everything else, and gives the number of nodes that it adds.
 func turn(g *ir.Graph, list []*ir.Value) int {
 	for _, v := range list {
-		n := fail.Must(g.InsertBefore(g.Nodes[0], op.Turn, v.Name+".turned", nil, 1, v))
-		n.Out[0].Type = v.Type.WithOrder(ir.NHWC(4))
-		g.ReplaceUses(v, n.Out[0])
-		g.SetInput(n, 0, v)
+		w := g.Insert(g.Nodes[0], nil, op.Turn, v.Name+".turned", nil, v)
+		w.Type = v.Type.WithOrder(ir.NHWC(4))
+		g.ReplaceUses(v, w)
+		g.SetInput(w.Def, 0, v)
 	}
 	return len(list)
 }
@@ -89,16 +89,10 @@ func (a *applier) value(v *ir.Value) *value { return &a.f.w.values[a.f.w.index[v
 
 // insert adds a node in front of the chain, for the sake of value of.
 func (a *applier) insert(of *ir.Value, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	n, err := a.g.InsertBefore(a.nodes[0], d, of.Name+"."+name, attrs, 1, in...)
-	if err != nil {
-		fail.Check(bug.Errorf("rows of %s: %w", of, err))
-	}
-	if of.Def != nil {
-		n.Origin = of.Def.Origin
-	}
-	n.Chain = Name(a.nodes)
-	n.Out[0].Type = of.Type.WithShape(n.Out[0].Type.Shape)
-	return n.Out[0]
+	v := a.g.Insert(a.nodes[0], of.Def, d, of.Name+"."+name, attrs, in...)
+	v.Def.Chain = Name(a.nodes)
+	v.Type = of.Type.WithShape(v.Type.Shape)
+	return v
 }
 
 // at is a name for the stripe.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -59,8 +60,8 @@ func windowed(n *ir.Node) (w window, known, ok bool) {
 	case n.Op.Window == ir.Convolved:
 		w, ok = convolved(n)
 	case n.Op.Window == ir.Pooled:
-		g, err := op.PoolGeometry(n)
-		if err != nil || !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
+		g := bug.Must(op.PoolGeometry(n))
+		if !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
 			return w, true, false
 		}
 		w.reach, w.stride, w.pad = (g.Kernel[0]-1)*g.Dilations[0]+1, g.Strides[0], g.PadBegin[0]
@@ -84,10 +85,7 @@ func convolved(n *ir.Node) (w window, ok bool) {
 	if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil || !image(n.In[0].Type) {
 		return w, false
 	}
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return w, false
-	}
+	g := bug.Must(op.ConvGeometry(n))
 	if g.Transposed {
 		_, sized := n.Attrs["output_shape"]
 		return window{1, 1, 0, g.Strides[0]}, !sized && g.Kernel[0] == g.Strides[0] && g.Dilations[0] == 1 &&

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -45,10 +46,7 @@ func productOf(n *ir.Node) *product {
 	why := ""
 	switch n.Op {
 	case op.Conv:
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil
-		}
+		g := bug.Must(op.ConvGeometry(n))
 		f.p, why = params(n)
 		f.in, f.out, f.group, f.taps = g.CIn, g.COut, g.Group, g.Taps()
 		f.masks = tapMasks(g)

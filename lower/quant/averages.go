@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -72,8 +73,8 @@ func averageTaps(n *ir.Node) (int, bool) {
 	if _, _, why := op.PoolQuantClamp(n); why == "" {
 		return 0, false
 	}
-	g, err := op.PoolGeometry(n)
-	if err != nil || !g.Exact() || g.Padded() && !g.CountPad || g.Taps() > largestAverage {
+	g := bug.Must(op.PoolGeometry(n))
+	if !g.Exact() || g.Padded() && !g.CountPad || g.Taps() > largestAverage {
 		return 0, false
 	}
 	if peakOf(n.In[0].Type) > maxReach*float64(n.Out[0].Type.Quant.Scale[0]) {
@@ -123,8 +124,8 @@ func turnable(n *ir.Node) (g *op.ConvGeom, pads []int, ok bool) {
 	if n.Op != op.ConvTranspose || !n.Quantised() || n.ConstIn(1) == nil || n.In[1].Type.Quant == nil {
 		return nil, nil, false
 	}
-	g, err := op.ConvGeometry(n)
-	if err != nil || g.Group > 1 && n.In[1].Type.Quant.PerAxis() {
+	g = bug.Must(op.ConvGeometry(n))
+	if g.Group > 1 && n.In[1].Type.Quant.PerAxis() {
 		return nil, nil, false
 	}
 	pads = make([]int, 2*len(g.In))

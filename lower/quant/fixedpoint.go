@@ -266,8 +266,7 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) {
 	lo, hi := k.dtype.IntRange()
 	x := v
 	insert := func(o *ir.OpDef, in ...*ir.Value) {
-		m := fail.Must(c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...))
-		m.Origin, x = n.Origin, m.Out[0]
+		x = c.g.Insert(at, n, o, v.Name+"."+strings.ToLower(o.Name), nil, in...)
 	}
 	scalar := func(name string, f float32) *ir.Value { return c.g.AddConst(v.Name+"."+name, tensor.Scalar(f)) }
 	if float32(hi) != k.hi || float32(lo) != k.lo {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -89,12 +88,11 @@ func (c *calibrator) spellAffines() {
 		along := filled(n.In[0].Type.Rank()-axis, 1)
 		along[0] = n.In[0].Type.Shape[axis]
 		scale, offset := n.In[1], n.In[2]
-		m := fail.Must(c.g.InsertBefore(n, op.Mul, n.Name+".scaled", nil, 1, n.In[0],
-			c.g.AddConst(scale.Name, scale.Const.Reshaped(along))))
-		m.Origin = n.Origin
+		m := c.g.Insert(n, n, op.Mul, n.Name+".scaled", nil, n.In[0],
+			c.g.AddConst(scale.Name, scale.Const.Reshaped(along)))
 		c.g.SetInput(n, 2, nil)
 		c.g.SetInput(n, 1, c.g.AddConst(offset.Name, offset.Const.Reshaped(along)))
-		c.g.SetInput(n, 0, m.Out[0])
+		c.g.SetInput(n, 0, m)
 		n.Op, n.Attrs = op.Add, nil
 	}
 }

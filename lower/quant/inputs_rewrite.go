@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -47,10 +47,7 @@ func (r *region) weights(c cut) *inputWeights {
 	w := &inputWeights{n: n, inner: 1, taps: 1, padded: n.Op == op.MatMul, outs: channels(n, weightAxis(n))}
 	shape := n.In[0].Type.Shape
 	if n.Op == op.Conv {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil
-		}
+		g := bug.Must(op.ConvGeometry(n))
 		per := g.CIn / g.Group
 		w.count, w.inner, w.taps, w.group = g.CIn, tensor.Count(shape[2:]), tensor.Count(g.Kernel), g.COut/g.Group
 		w.at = func(o, k, tap int) int { return (o*per+k)*w.taps + tap }
@@ -125,13 +122,9 @@ func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) *ir.Va
 	if v.Def != nil {
 		at = r.g.Next(v.Def)
 	}
-	n := fail.Must(r.g.InsertBefore(at, op.ChannelAffine, name, ir.Attrs{"axis": ir.Int(axis)}, 1, v,
+	return r.g.Insert(at, v.Def, op.ChannelAffine, name, ir.Attrs{"axis": ir.Int(axis)}, v,
 		r.g.AddConst(name+".scale", tensor.FromFloats(tensor.F32, size, scale)),
-		r.g.AddConst(name+".offset", tensor.FromFloats(tensor.F32, size, offset))))
-	if v.Def != nil {
-		n.Origin = v.Def.Origin
-	}
-	return n.Out[0]
+		r.g.AddConst(name+".offset", tensor.FromFloats(tensor.F32, size, offset)))
 }
 
 // again makes what a region's node gives of the new values: what multiplied and added is gone.
@@ -152,8 +145,8 @@ func (r *region) again(n *ir.Node, now map[*ir.Value]*ir.Value) {
 	case kept && biased(n):
 		in = in[:2]
 	}
-	m := fail.Must(r.g.InsertBefore(n, n.Op, n.Name, n.Attrs, len(n.Out), in...))
-	m.Origin, m.Series = n.Origin, n.Series
+	m := r.g.Again(n, in...)
+	m.Series = n.Series
 	if mul != nil {
 		r.rescale(&piece{layer: m, dim: len(mul)}, mul, nil)
 	}
@@ -239,8 +232,7 @@ func (r *region) restored(v *ir.Value, factors, rests []float64) *ir.Value {
 		}
 		by := narrowest(tensor.FromFloats(tensor.F32, v.Type.Shape, step.by))
 		name := v.Name + ".unit"
-		n := fail.Must(r.g.InsertBefore(r.g.Next(v.Def), step.op, name, nil, 1, v, r.g.AddConst(name, by)))
-		n.Origin, v = v.Def.Origin, n.Out[0]
+		v = r.g.Insert(r.g.Next(v.Def), v.Def, step.op, name, nil, v, r.g.AddConst(name, by))
 	}
 	return v
 }

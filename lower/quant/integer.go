@@ -472,12 +472,9 @@ func (c *converter) requantize(at *ir.Node, x *ir.Value, t ir.Type) *ir.Value {
 			return u.Node.Out[0]
 		}
 	}
-	r := fail.Must(c.g.InsertBefore(at, op.Requantize, x.Name+".requant", nil, 1, x))
-	r.Out[0].Type = r.Out[0].Type.WithQuant(t.DType, t.Quant)
-	if at != nil {
-		r.Origin = at.Origin
-	}
-	return r.Out[0]
+	y := c.g.Insert(at, at, op.Requantize, x.Name+".requant", nil, x)
+	y.Type = y.Type.WithQuant(t.DType, t.Quant)
+	return y
 }
 
 // quantize disappears when its input has an integer form; the form is
@@ -573,11 +570,7 @@ func (c *converter) dequantized(at *ir.Node, f form) *ir.Value {
 		return w
 	}
 	s, z, attrs := linearParams(f.t)
-	n := fail.Must(c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v,
-		c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z)))
-	if f.v.Def != nil {
-		n.Origin = f.v.Def.Origin
-	}
-	c.dq[f.v] = n.Out[0]
-	return n.Out[0]
+	c.dq[f.v] = c.g.Insert(at, f.v.Def, op.DequantizeLinear, f.v.Name+".real", attrs, f.v,
+		c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z))
+	return c.dq[f.v]
 }

@@ -38,8 +38,7 @@ func (c *converter) integerMoves() {
 		for _, i := range movedInputs(n) {
 			in[i] = Linear(c.g, n, op.DequantizeLinear, in[i], q)
 		}
-		m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
-		m.Origin = n.Origin
+		m := c.g.Again(n, in...)
 		for i, v := range n.Out {
 			y := Linear(c.g, n, op.QuantizeLinear, m.Out[i], q)
 			known[y] = q
@@ -139,12 +138,8 @@ func Linear(g *ir.Graph, at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) *ir.V
 	if o == op.DequantizeLinear {
 		suffix = ".dequantized"
 	}
-	n := fail.Must(g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s),
-		g.AddConst(v.Name+".zero_point", z)))
-	if v.Def != nil {
-		n.Origin = v.Def.Origin
-	}
-	return n.Out[0]
+	return g.Insert(at, v.Def, o, v.Name+suffix, attrs, v, g.AddConst(v.Name+".scale", s),
+		g.AddConst(v.Name+".zero_point", z))
 }
 
 // linearParams are scale, zero point and attributes of a Q/DQ node.
@@ -187,8 +182,8 @@ func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
 		g.Remove(n)
 		return w.Def, nil
 	}
-	m := fail.Must(g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
-	m.Origin, m.Body = n.Origin, n.Body
+	m := g.Again(n, in...)
+	m.Body = n.Body
 	for i, v := range n.Out {
 		w := m.Out[i]
 		if v.Type.Quant != nil {

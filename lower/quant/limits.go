@@ -311,10 +311,7 @@ func (c *calibrator) watchRows() map[int]*rowStats {
 		if !ok || n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
 			continue
 		}
-		axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank())
-		if err != nil {
-			continue
-		}
+		axis := op.AxisOf(n, n.In[0].Type.Rank())
 		// A row of n elements this far below the largest adds less than half a step.
 		step := 1.0 / 256
 		if c.layer[n].Data == tensor.I16 {

@@ -288,8 +288,7 @@ func exactInt8(d *tensor.Dense) (int8Const, bool) {
 // replace makes the integer node and notes the forms of its outputs. outs nil
 // keeps the output types.
 func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) {
-	m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
-	m.Origin = n.Origin
+	m := c.g.Again(n, in...)
 	for i, v := range n.Out {
 		w := m.Out[i]
 		if outs == nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -359,9 +358,8 @@ func (h *head) rewrite() {
 			continue
 		}
 		if now[s.v] = s.v; p.layer == nil && p.by != 1 {
-			m := fail.Must(h.g.InsertBefore(h.g.Next(s.v.Def), op.Mul, s.v.Name+".part", nil, 1, s.v,
-				h.g.AddConst(s.v.Name+".factor", tensor.Scalar(float32(p.by)))))
-			m.Origin, now[s.v] = s.v.Def.Origin, m.Out[0]
+			now[s.v] = h.g.Insert(h.g.Next(s.v.Def), s.v.Def, op.Mul, s.v.Name+".part", nil, s.v,
+				h.g.AddConst(s.v.Name+".factor", tensor.Scalar(float32(p.by))))
 		}
 		if p.layer == nil {
 			continue

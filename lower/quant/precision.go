@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
@@ -122,8 +123,8 @@ func takesInt4(n *ir.Node, r rule) bool {
 	}
 	switch n.Op {
 	case op.Conv:
-		g, err := op.ConvGeometry(n)
-		return err == nil && len(g.In) <= 2 && (g.Group == 1 || op.IsDepthwise(g))
+		g := bug.Must(op.ConvGeometry(n))
+		return len(g.In) <= 2 && (g.Group == 1 || op.IsDepthwise(g))
 	case op.Gemm, op.MatMul:
 		return n.In[1].Type.Rank() == 2
 	}
@@ -140,9 +141,8 @@ func takesInt16(n *ir.Node, r rule) bool {
 			ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize"
 	}
 	if n.Op.Window.Pools() {
-		g, err := op.PoolGeometry(n)
-		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) &&
-			!(g.CountPad && g.Padded())
+		g := bug.Must(op.PoolGeometry(n))
+		return len(g.In) <= 2 && slices.Max(g.Dilations) == 1 && !(g.CountPad && g.Padded())
 	}
 	return r.passive || recurrentGates[n.Op] != nil || n.Op.WeightAxis != nil || n.Op.OutQuant[tensor.I16] != nil ||
 		n.Op.Scalar != nil

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/vec"
 )
@@ -77,8 +78,8 @@ func productOf(n *ir.Node) *product {
 
 // convProduct covers convolutions and transposed ones in up to two dimensions.
 func convProduct(n *ir.Node) *product {
-	c, err := op.ConvGeometry(n)
-	if err != nil || len(c.In) > 2 {
+	c := bug.Must(op.ConvGeometry(n))
+	if len(c.In) > 2 {
 		return nil
 	}
 	ci, co := c.CIn/c.Group, c.COut/c.Group

@@ -277,9 +277,6 @@ func (r *recurrence) direction(d int) *ir.Node {
 		attrs["linear_before_reset"] = ir.Int(ir.AttrsOf[op.GRUAttrs](n).LinearBeforeReset)
 		in = append(in, b, rb, state)
 	}
-	for in[len(in)-1] == nil {
-		in = in[:len(in)-1]
-	}
 	dir, name := "forward", n.Name
 	if r.geo.Reverse[d] {
 		dir = "reverse"
@@ -323,10 +320,9 @@ func (r *recurrence) given(i, d int, t ir.Type) *ir.Value {
 
 // moved is what an operator that moves data makes of quantised values, all quantised as the first.
 func (r *recurrence) moved(o *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	m := fail.Must(r.converter.g.InsertBefore(r.n, o, name, attrs, 1, in...))
-	m.Origin = r.n.Origin
-	m.Out[0].Type = m.Out[0].Type.WithQuant(in[0].Type.DType, in[0].Type.Quant)
-	return m.Out[0]
+	y := r.converter.g.Insert(r.n, r.n, o, name, attrs, in...)
+	y.Type = y.Type.WithQuant(in[0].Type.DType, in[0].Type.Quant)
+	return y
 }
 
 // reshaped is a quantised value in another shape.

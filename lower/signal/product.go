@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/qref"
@@ -82,8 +83,8 @@ func readMatrix(v *ir.Value, k, columns int, transposed bool) matrix {
 // 1, k]: a row for every place of the window.
 func convolution(n *ir.Node) *product {
 	w := n.In[1]
-	g, err := op.ConvGeometry(n)
-	if err != nil || w.Const == nil || g.CIn != 1 || g.Group != 1 {
+	g := bug.Must(op.ConvGeometry(n))
+	if w.Const == nil || g.CIn != 1 || g.Group != 1 {
 		return nil
 	}
 	last := len(g.In) - 1
@@ -136,8 +137,7 @@ func (f *finder) product(n *ir.Node) {
 	k, rows := shape[r-2], shape[r-1]
 	batch := n.In[1].Type.Elems() / (k * rows)
 	in := x.Def.In[0]
-	perm, err := op.Perm(x.Def)
-	if err != nil || in.Type.Rank() < 2 || !swapsLast(in.Type.Shape, perm, batch, rows, k) {
+	if in.Type.Rank() < 2 || !swapsLast(in.Type.Shape, bug.Must(op.Perm(x.Def)), batch, rows, k) {
 		return
 	}
 	columns := n.In[0].Type.Shape[0]

@@ -109,9 +109,8 @@ func Requantize(g *ir.Graph, bindings []Binding) (err error) {
 		case have.DType == want.DType && have.Quant.Equal(want.Quant):
 			continue
 		case have.Quantised() && want.Quantised():
-			n := fail.Must(g.InsertBefore(nil, op.Requantize, v.Name+".state", nil, 1, v))
-			n.Out[0].Type = have.WithQuant(want.DType, want.Quant)
-			v = n.Out[0]
+			v = g.Insert(nil, nil, op.Requantize, v.Name+".state", nil, v)
+			v.Type = have.WithQuant(want.DType, want.Quant)
 		case want.Quantised() && have.DType.IsFloat():
 			v = quant.Linear(g, nil, op.QuantizeLinear, v, want)
 			v.Type = have.WithQuant(want.DType, want.Quant)

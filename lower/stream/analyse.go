@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/lists"
@@ -120,10 +121,7 @@ func (b *builder) through(n *ir.Node) *flow {
 	case f != nil && byRows(n, f.axis):
 		return flowOf(y, f.axis, f.from, f.to, f.hop)
 	case n.Op == op.Transpose:
-		perm, err := op.Perm(n)
-		if err != nil {
-			return nil
-		}
+		perm := bug.Must(op.Perm(n))
 		return flowOf(y, slices.Index(perm, f.axis), f.from, f.to, f.hop)
 	case n.Op == op.Concat || n.Op.Pattern <= ir.Broadcast && !n.Op.Impure:
 		return b.joined(n)
@@ -154,7 +152,7 @@ func (b *builder) joined(n *ir.Node) *flow {
 		}
 		f.from, f.to = max(f.from, x.from), min(f.to, x.to)
 	}
-	if f == nil || y.Shape[f.axis] != f.rows || n.Op == op.Concat && concatAxis(n) == f.axis {
+	if f == nil || y.Shape[f.axis] != f.rows || n.Op == op.Concat && op.AxisOf(n, n.Out[0].Type.Rank()) == f.axis {
 		return nil
 	}
 	perChannel := n.Op == op.BatchNormalization // along dimension 1, whatever lies behind it
@@ -172,14 +170,6 @@ func (b *builder) joined(n *ir.Node) *flow {
 		}
 	}
 	return flowOf(y, f.axis, f.from, f.to, f.hop)
-}
-
-func concatAxis(n *ir.Node) int {
-	a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.Out[0].Type.Rank())
-	if err != nil {
-		return -1
-	}
-	return a
 }
 
 func isReshape(n *ir.Node) bool {
@@ -226,14 +216,14 @@ func taps(n *ir.Node, axis int) (kernel, stride, pad, reach int, ok bool) {
 		return 0, 0, 0, 0, false
 	}
 	if n.Op == op.Conv {
-		g, err := op.ConvGeometry(n)
-		if err != nil || n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
+		g := bug.Must(op.ConvGeometry(n))
+		if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
 			return 0, 0, 0, 0, false
 		}
 		return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true
 	}
-	g, err := op.PoolGeometry(n)
-	if err != nil || !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
+	g := bug.Must(op.PoolGeometry(n))
+	if !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
 		return 0, 0, 0, 0, false
 	}
 	return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true

@@ -123,9 +123,7 @@ func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) (err error) {
 				if v.Const != nil {
 					w = g.AddConst(v.Name+".bf16", v.Const.Cast(tensor.BF16))
 				} else {
-					c := fail.Must(g.InsertBefore(n, op.Cast, v.Name+".bf16", ir.Attrs{"to": ir.Int(onnxBF16)}, 1, v))
-					c.Origin = n.Origin
-					w = c.Out[0]
+					w = g.Insert(n, n, op.Cast, v.Name+".bf16", ir.Attrs{"to": ir.Int(onnxBF16)}, v)
 				}
 				narrow[v] = w
 			}
@@ -153,10 +151,9 @@ func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) {
 	if len(others) == 0 && !g.IsOutput(v) {
 		return
 	}
-	c := fail.Must(g.InsertBefore(g.Next(n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v))
-	c.Origin = n.Origin
+	w := g.Insert(g.Next(n), n, op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, v)
 	for _, u := range others {
-		g.SetInput(u.Node, u.Index, c.Out[0])
+		g.SetInput(u.Node, u.Index, w)
 	}
-	g.ReplaceOutput(v, c.Out[0])
+	g.ReplaceOutput(v, w)
 }

@@ -121,22 +121,22 @@ func channelsLast(g *ir.Graph) {
 		}
 		readers := slices.Clone(v.Uses())
 		v.Type = v.Type.WithOrder(order)
-		n := fail.Must(g.InsertBefore(first, op.Relayout, v.Name+".logical", nil, 1, v))
-		n.Out[0].Type = v.Type.WithOrder(had)
+		w := g.Insert(first, nil, op.Relayout, v.Name+".logical", nil, v)
+		w.Type = v.Type.WithOrder(had)
 		for _, u := range readers {
 			if u.Node.Op == op.Relayout && u.Node.Out[0].Type.SameMemory(order) {
 				continue // it had turned the logical order into this one: now a view
 			}
-			g.SetInput(u.Node, u.Index, n.Out[0])
+			g.SetInput(u.Node, u.Index, w)
 		}
 	}
 	for i, v := range g.Out {
 		if v.Type.Rank() != 4 || v.Type.SameMemory(order) {
 			continue
 		}
-		n := fail.Must(g.InsertBefore(nil, op.Relayout, g.OutNames[i]+".nhwc", nil, 1, v))
-		n.Out[0].Type = v.Type.WithOrder(order)
-		g.SetOutput(i, n.Out[0])
+		w := g.Insert(nil, nil, op.Relayout, g.OutNames[i]+".nhwc", nil, v)
+		w.Type = v.Type.WithOrder(order)
+		g.SetOutput(i, w)
 	}
 }
 

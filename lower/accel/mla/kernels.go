@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -70,10 +71,7 @@ var convTransposeRow = &kernel.Kernel{
 	Layout: kernel.SpatialLayout, Lower: lowerConvTranspose,
 	Rules: want("MLA-LOWER-CONVTRANSPOSE",
 		"an integer operator in one or two dimensions with constant symmetric weights", func(n *ir.Node) string {
-			g, err := op.ConvGeometry(n)
-			if err != nil {
-				return err.Error()
-			}
+			g := bug.Must(op.ConvGeometry(n))
 			p, why := op.MAC8Params(n)
 			switch {
 			case why != "":

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -76,17 +77,14 @@ func notBF16(n *ir.Node) string {
 func noBF16Form(n *ir.Node) string {
 	switch {
 	case n.Op.Window == ir.Convolved:
-		g, err := op.ConvGeometry(n)
-		switch {
-		case err != nil:
-			return err.Error()
+		switch g := bug.Must(op.ConvGeometry(n)); {
 		case len(g.In) > 2:
 			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(g.In))
 		case n.ConstIn(1) == nil || n.Input(2) != nil && n.ConstIn(2) == nil:
 			return "weights and bias are not constant"
 		}
 	case n.Op == op.MaxPool:
-		if g, err := op.PoolGeometry(n); err != nil || len(g.In) > 2 || len(n.Out) > 1 {
+		if len(bug.Must(op.PoolGeometry(n)).In) > 2 || len(n.Out) > 1 {
 			return "it is no maximum over windows in one or two dimensions"
 		}
 	case isPairBF16(n.Op):

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -126,17 +127,9 @@ var macRules = []Rule{
 // depthwiseTransposed: one group a channel, on both sides.
 func depthwiseTransposed(g *op.ConvGeom) bool { return g.Group == g.CIn && g.Group == g.COut }
 
-// conv makes a check of a convolution's geometry; an invalid geometry is
-// reported once, by the first of these rules.
+// conv makes a check of a convolution's geometry.
 func conv(check func(n *ir.Node, g *op.ConvGeom, l *Limits) []string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, l *Limits) []string {
-		if n.In[0].Type.Rank() != 4 && len(n.In[0].Type.Shape) < 3 {
-			return nil
-		}
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil // such a node cannot be in a graph: Infer has the same conditions
-		}
-		return check(n, g, l)
+		return check(n, bug.Must(op.ConvGeometry(n)), l)
 	}
 }

@@ -77,11 +77,9 @@ var mathRules = []Rule{
 		Check: alongChannels("Softmax")},
 	{Code: "MLA-SOFTMAX-LEN", Doc: "Softmax is over at most softmax_len elements", Ops: []*ir.OpDef{op.Softmax},
 		Check: func(n *ir.Node, l *Limits) []string {
-			s := n.In[0].Type.Shape
-			if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(s)); err == nil && s[a] > l.SoftmaxLen {
-				return say("Softmax is over %d elements, at most %d (the board's softmax_len)", s[a], l.SoftmaxLen)
-			}
-			return nil
+			k := n.In[0].Type.Shape[op.AxisOf(n, n.In[0].Type.Rank())]
+			return when(k > l.SoftmaxLen, "Softmax is over %d elements, at most %d (the board's softmax_len)", k,
+				l.SoftmaxLen)
 		}},
 	{Code: "MLA-ARGMAX", Doc: "ArgMax is along the channels: axis 1, or the last one", Ops: []*ir.OpDef{op.ArgMax},
 		Check: alongChannels("ArgMax")},
@@ -89,8 +87,8 @@ var mathRules = []Rule{
 		Ops: []*ir.OpDef{op.LayerNormalization},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			r := n.In[0].Type.Rank()
-			a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r)
-			return when(r == 4 && (err != nil || a != 3),
+			a := op.AxisOf(n, r)
+			return when(r == 4 && a != 3,
 				"LayerNormalization is from axis %d on, want the last dimension only (channels last)", a)
 		}},
 	{Code: "MLA-NORM-CONST", Doc: "scale and bias of a normalisation have one value a channel",
@@ -116,10 +114,7 @@ var mathRules = []Rule{
 func alongChannels(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		r := n.In[0].Type.Rank()
-		if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r); err != nil || r == 4 && !channelAxis(a) {
-			return say("%s axis is %d, want the channels: 1, or 3 in channels-last order", what,
-				ir.AttrsOf[op.AxisAttr](n).Axis)
-		}
-		return nil
+		return when(r == 4 && !channelAxis(op.AxisOf(n, r)),
+			"%s axis is %d, want the channels: 1, or 3 in channels-last order", what, ir.AttrsOf[op.AxisAttr](n).Axis)
 	}
 }

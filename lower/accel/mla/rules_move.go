@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -42,8 +43,8 @@ var moveRules = []Rule{
 		})},
 	{Code: "MLA-TRANSPOSE", Doc: "Transpose leaves the batch first", Ops: []*ir.OpDef{op.Transpose},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			p, err := op.Perm(n)
-			if err != nil || !rank4(n) || p[0] == 0 || n.In[0].Type.Shape[0] == 1 && n.Out[0].Type.Shape[0] == 1 {
+			p := bug.Must(op.Perm(n))
+			if !rank4(n) || p[0] == 0 || n.In[0].Type.Shape[0] == 1 && n.Out[0].Type.Shape[0] == 1 {
 				return nil // a batch of 1 may change places with another dimension of size 1
 			}
 			return say("Transpose %v moves the batch", p)
@@ -71,8 +72,7 @@ var moveRules = []Rule{
 func notBatch(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		rank := n.In[0].Type.Rank()
-		a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, rank)
-		return when(err == nil && a == 0 && rank == 4, "%s is along the batch (axis 0)", what)
+		return when(rank == 4 && op.AxisOf(n, rank) == 0, "%s is along the batch (axis 0)", what)
 	}
 }
 

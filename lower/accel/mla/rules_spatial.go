@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -146,11 +147,7 @@ func dynamic(n *ir.Node, idx ...int) bool {
 
 func pool(check func(n *ir.Node, g *op.PoolGeom, l *Limits) []string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, l *Limits) []string {
-		g, err := op.PoolGeometry(n)
-		if err != nil {
-			return nil // such a node cannot be in a graph: Infer has the same conditions
-		}
-		return check(n, g, l)
+		return check(n, bug.Must(op.PoolGeometry(n)), l)
 	}
 }
 
