@@ -27,14 +27,13 @@ func AlignPass(o align.Options, res *align.Result) pass.Pass {
 		Name: "align", Numerics: pass.Reassoc,
 		Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible " +
 			"(--align always)",
-		Run: func(c *pass.Ctx, g *ir.Graph) error {
+		Run: func(c *pass.Ctx, g *ir.Graph) {
 			*res = *align.Run(g, o)
 			for _, w := range res.Rows {
 				if w.Status == align.Patched {
 					c.Did(find(g, w.Node), "%s of %s padded from %d to %d", w.Constraint, w.Op, w.Current, w.Target)
 				}
 			}
-			return nil
 		},
 	}
 }

@@ -79,7 +79,7 @@ func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all
 
 // staticScales is the stage static-scales on g.
 func staticScales(c *pass.Ctx, g *ir.Graph) diag.List {
-	names := fail.Must(legal.StaticScales(c, g))
+	names := legal.StaticScales(c, g)
 	if len(names) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -39,9 +40,9 @@ type Pass struct {
 	Numerics
 	// Required says why the pass cannot be switched off; "" is one that can.
 	Required string
-	// Run edits g in place. User errors are returned (best as *ir.Diag);
+	// Run edits g in place. The user's errors end it (ir/fail; best are *ir.Diag);
 	// internal faults panic.
-	Run func(c *Ctx, g *ir.Graph) error
+	Run func(c *Ctx, g *ir.Graph)
 }
 
 // Rewrite is one change that a pass made, for reports and dumps.
@@ -71,25 +72,39 @@ func (c *Ctx) Did(n *ir.Node, format string, args ...any) {
 	c.Rewrites = append(c.Rewrites, r)
 }
 
+// Replace puts v in the place of output 0 of n, which it removes, and records that.
+func (c *Ctx) Replace(g *ir.Graph, n *ir.Node, v *ir.Value, format string, args ...any) {
+	g.ReplaceUses(n.Out[0], v)
+	if v.Def != nil {
+		v.Def.Inherit(n)
+	}
+	c.Did(v.Def, format, args...)
+	g.Remove(n)
+}
+
 // Made counts the rewrites so far: a pass that runs to a fixed point stops
 // when a round adds none.
 func (c *Ctx) Made() int { return len(c.Rewrites) }
 
 // Each calls f for the nodes that g has at the start, in order, skipping those
 // that f removed before their turn, with At set.
-func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node) error) error {
-	list := append([]*ir.Node(nil), g.Nodes...)
-	for _, n := range list {
-		if n.Removed() {
-			continue
-		}
-		c.At(n)
-		if err := f(n); err != nil {
-			return err
+func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node)) {
+	for _, n := range slices.Clone(g.Nodes) {
+		if !n.Removed() {
+			c.At(n)
+			f(n)
 		}
 	}
 	c.At(nil)
-	return nil
+}
+
+// Each is the Run of a pass that does one thing, or one after the other, at each node.
+func Each(list ...func(c *Ctx, g *ir.Graph, n *ir.Node)) func(c *Ctx, g *ir.Graph) {
+	return func(c *Ctx, g *ir.Graph) {
+		for _, f := range list {
+			c.Each(g, func(n *ir.Node) { f(c, g, n) })
+		}
+	}
 }
 
 // Bug is a fault of nncc: a pass that panicked or left an invalid graph.
@@ -168,7 +183,7 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) (err error) {
 // Apply runs the pass alone; what it records has its name.
 func (p *Pass) Apply(c *Ctx, g *ir.Graph) error {
 	c.pass = p.Name
-	return p.Run(c, g)
+	return fail.Caught(func() { p.Run(c, g) })
 }
 
 // Guard runs f, which is the stage called name, on a graph that was like

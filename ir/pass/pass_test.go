@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 
 	"github.com/nncc/nncc/ir"
@@ -25,26 +26,18 @@ func parse(t *testing.T, src string) *ir.Graph {
 const two = `graph "g" { in %x : f32[2] %y = Relu(%x) from "Relu_7" %z = Relu(%y) out "z" = %z }`
 
 var list = []pass.Pass{
-	{Name: "none", Run: func(*pass.Ctx, *ir.Graph) error { return nil }},
-	{Name: "merge", Numerics: pass.Exact, Run: func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error {
-			if d := n.In[0].Def; d != nil && d.Op == n.Op {
-				g.ReplaceUses(n.Out[0], d.Out[0])
-				g.Remove(n)
-				c.Did(d, "took in %s", n)
-			}
-			return nil
-		})
-	}},
-	{Name: "panics", Run: func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error { panic(bug.Errorf("oops")) })
-	}},
-	{Name: "breaks", Run: func(c *pass.Ctx, g *ir.Graph) error {
-		g.Nodes[0].Out[0].Type = ir.T(1, 77)
-		return nil
-	}},
+	{Name: "none", Run: func(*pass.Ctx, *ir.Graph) {}},
+	{Name: "merge", Numerics: pass.Exact, Run: pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+		if d := n.In[0].Def; d != nil && d.Op == n.Op {
+			g.ReplaceUses(n.Out[0], d.Out[0])
+			g.Remove(n)
+			c.Did(d, "took in %s", n)
+		}
+	})},
+	{Name: "panics", Run: pass.Each(func(*pass.Ctx, *ir.Graph, *ir.Node) { panic(bug.Errorf("oops")) })},
+	{Name: "breaks", Run: func(c *pass.Ctx, g *ir.Graph) { g.Nodes[0].Out[0].Type = ir.T(1, 77) }},
 	{Name: "fails", Required: "later passes rely on it",
-		Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
+		Run: func(c *pass.Ctx, g *ir.Graph) { fail.Check(ir.Errf(g.Nodes[0], "x", "cannot")) }},
 }
 
 func TestManager(t *testing.T) {

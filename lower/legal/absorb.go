@@ -3,7 +3,6 @@
 package legal
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -35,9 +34,7 @@ import (
 // act_min and act_max of Conv, ConvTranspose, Gemm, MatMul, Add, Sub, Mul, Div
 // and the pools, when nothing else reads these; Reshape and Transpose may stand
 // between. A second activation narrows the first.
-func absorb(c *pass.Ctx, g *ir.Graph) error {
-	return errors.Join(every(sinkPad)(c, g), every(absorbPad)(c, g), every(absorbAct)(c, g))
-}
+var absorb = pass.Each(sinkPad, absorbPad, absorbAct)
 
 // sinkPad moves a Pad behind what alone reads it and treats all elements alike, or moves them: fewer
 // of them are computed, and the next operator may take the Pad. QuantizeLinear and

@@ -3,7 +3,6 @@
 package legal
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -43,10 +42,7 @@ func bnLinear(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return g.AddConst(n.Name+name, tensor.FromFloats(x.Type.DType, shape, v))
 	}
 	m := insert(g, n, op.Mul, n.Name+"/mul", nil, x, constant("/c0", c0))
-	y := insert(g, n, op.Add, n.Name, nil, m, constant("/c1", c1))
-	g.ReplaceUses(n.Out[0], y)
-	c.Did(y.Def, "%s as Mul and Add", n)
-	g.Remove(n)
+	c.Replace(g, n, insert(g, n, op.Add, n.Name, nil, m, constant("/c1", c1)), "%s as Mul and Add", n)
 }
 
 // betweenQDQ reports that n reads DequantizeLinear and that its result, or
@@ -84,14 +80,12 @@ func betweenQDQ(g *ir.Graph, n *ir.Node) bool {
 //
 // A BatchNormalization that fits nowhere becomes a 1x1 depthwise convolution of
 // its feature map (see channelConv), or Mul and Add where it has none.
-func bnFold(c *pass.Ctx, g *ir.Graph) error {
+func bnFold(c *pass.Ctx, g *ir.Graph) {
 	for made := -1; made != c.Made(); {
 		made = c.Made()
-		if err := every(foldEither)(c, g); err != nil {
-			return err
-		}
+		pass.Each(foldEither)(c, g)
 	}
-	return errors.Join(every(depthwiseBN)(c, g), every(bnLinear)(c, g))
+	pass.Each(depthwiseBN, bnLinear)(c, g)
 }
 
 // foldEither folds n into what is in front of it, or else behind it.
@@ -115,9 +109,7 @@ func depthwiseBN(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	y := insert(g, n, op.Conv, n.Name, ir.Attrs{"group": ir.Int(len(c0))}, x,
 		g.AddConst(n.Name+".weight", tensor.FromFloats(dt, []int{len(c0), 1, 1, 1}, c0)),
 		g.AddConst(n.Name+".bias", tensor.FromFloats(dt, []int{len(c0)}, c1)))
-	g.ReplaceUses(n.Out[0], y)
-	c.Did(y.Def, "%s as a depthwise convolution", n)
-	g.Remove(n)
+	c.Replace(g, n, y, "%s as a depthwise convolution", n)
 }
 
 // foldBack folds n into the inner product in front of it.
@@ -348,9 +340,7 @@ func channelConv(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	y := insert(g, last, op.Conv, last.Name, ir.Attrs{"group": ir.Int(ch)}, in...)
 	y.Def.Inherit(n)
-	g.ReplaceUses(last.Out[0], y)
-	c.Did(y.Def, "%s per channel as a 1x1 depthwise convolution", n)
-	g.Remove(last)
+	c.Replace(g, last, y, "%s per channel as a 1x1 depthwise convolution", n)
 	if last != n {
 		g.Remove(n)
 	}

@@ -25,27 +25,20 @@ import (
 //	%b = Identity(%a)                       =>  %d = Relu(%x)
 //	%c = Transpose(%b) {perm=[0,3,1,2]}
 //	%d = Relu(%c)
-func cleanup(c *pass.Ctx, g *ir.Graph) error {
+func cleanup(c *pass.Ctx, g *ir.Graph) {
 	for made := -1; made != c.Made(); {
 		made = c.Made()
-		err := c.Each(g, func(n *ir.Node) error {
+		c.Each(g, func(n *ir.Node) {
 			for _, b := range n.Body {
-				if err := cleanup(c, b); err != nil {
-					return err
-				}
+				cleanup(c, b)
 			}
 			cleanNode(c, g, n)
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 		if k := g.RemoveDead(); k > 0 {
 			c.Did(nil, "removed %d nodes that reach no output", k)
 		}
 	}
 	shareConstants(g)
-	return nil
 }
 
 func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
@@ -67,16 +60,12 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	case is(n, "Transpose") && is(d, "Transpose"):
 		mergeTransposes(c, g, n, d)
 	case is(n, "Transpose") && !moves(n.In[0].Type.Shape, perm(n)) && !n.In[0].Type.Quant.PerAxis():
-		v := reshape(g, n, n.In[0], n.Out[0].Type.Shape, n.Name)
-		g.ReplaceUses(n.Out[0], v)
-		g.Remove(n)
-		c.Did(v.Def, "transposition of dimensions of size 1 is a reshape")
+		c.Replace(g, n, reshape(g, n, n.In[0], n.Out[0].Type.Shape, n.Name),
+			"transposition of dimensions of size 1 is a reshape")
 	case isReshape(n) && isReshape(d) && !n.In[0].Type.Quant.PerAxis():
 		v := reshape(g, n, d.In[0], n.Out[0].Type.Shape, n.Name)
 		v.Def.Inherit(d)
-		g.ReplaceUses(n.Out[0], v)
-		g.Remove(n)
-		c.Did(v.Def, "merged two reshapes")
+		c.Replace(g, n, v, "merged two reshapes")
 	}
 }
 

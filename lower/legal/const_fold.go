@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -33,15 +34,13 @@ const foldWork = 1 << 28
 //	%u = Unsqueeze(%n)    =>
 //	%t = Concat(%u, -1)
 //	%r = Reshape(%x, %t)
-func constFold(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
+func constFold(c *pass.Ctx, g *ir.Graph) {
+	c.Each(g, func(n *ir.Node) {
 		for _, b := range n.Body {
-			if err := constFold(c, b); err != nil {
-				return err
-			}
+			constFold(c, b)
 		}
 		if throughDequantize(c, g, n) {
-			return nil
+			return
 		}
 		var in []*tensor.Dense
 		switch {
@@ -54,16 +53,13 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 			}
 		case vacuous(n):
 		default:
-			return nil
+			return
 		}
 		out, err := evaluate(n, in)
-		if err != nil {
-			var d *ir.Diag
-			if errors.As(err, &d) {
-				return err
-			}
+		if d := (*ir.Diag)(nil); err != nil && !errors.As(err, &d) {
 			panic(err.Error())
 		}
+		fail.Check(err)
 		for i, v := range n.Out {
 			if len(v.Uses()) == 0 && !g.IsOutput(v) {
 				continue
@@ -76,7 +72,6 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 		}
 		c.Did(n, "evaluated %s", n)
 		g.Remove(n)
-		return nil
 	})
 }
 
@@ -181,9 +176,7 @@ func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	in := append([]*ir.Value{constLike(g, q, d)}, dq.In[1:]...)
 	v := insert(g, n, op.DequantizeLinear, n.Name, attrs, in...)
 	v.Def.Inherit(dq)
-	g.ReplaceUses(n.Out[0], v)
-	c.Did(v.Def, "moved %s to the constant %s", n, q)
-	g.Remove(n)
+	c.Replace(g, n, v, "moved %s to the constant %s", n, q)
 	return true
 }
 

@@ -25,16 +25,12 @@ import (
 //
 // QuantizeLinear and DequantizeLinear follow too, so that the pairs around a
 // quantised operator stay next to it.
-func conv1d(c *pass.Ctx, g *ir.Graph) error {
+func conv1d(c *pass.Ctx, g *ir.Graph) {
 	l := &lifter{c: c, g: g, up: map[*ir.Value]*ir.Value{}}
-	return c.Each(g, func(n *ir.Node) error {
-		if n.Op.Domain != "" || len(n.Body) > 0 {
-			return nil
-		}
-		if l.windowed(n) || l.follows(n) {
+	c.Each(g, func(n *ir.Node) {
+		if n.Op.Domain == "" && len(n.Body) == 0 && (l.windowed(n) || l.follows(n)) {
 			l.lift(n)
 		}
-		return nil
 	})
 }
 

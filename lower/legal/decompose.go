@@ -73,12 +73,7 @@ func oneForm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 
 // swap replaces output 0 of n by v, which computes the same, and removes n.
 func swap(c *pass.Ctx, g *ir.Graph, n *ir.Node, v *ir.Value, what string) {
-	g.ReplaceUses(n.Out[0], v)
-	if v.Def != nil {
-		v.Def.Inherit(n)
-	}
-	c.Did(v.Def, "%s: %s", n, what)
-	g.Remove(n)
+	c.Replace(g, n, v, "%s: %s", n, what)
 }
 
 // variadic writes an operator of many inputs as a chain of operators of two.

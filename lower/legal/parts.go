@@ -25,8 +25,8 @@ import (
 // no readers but Slices of step 1, Splits and Gathers of one index, which do not overlap. The work
 // does not grow, the copies go, and each part of a float graph gets quantisation parameters of its
 // own. On quantised values it is exact.
-func Parts(d *ir.OpDef) func(c *pass.Ctx, g *ir.Graph) error {
-	return every(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+func Parts(d *ir.OpDef) func(c *pass.Ctx, g *ir.Graph) {
+	return pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		if n.Op != d || !separable(n) {
 			return
 		}

@@ -26,7 +26,7 @@ import (
 // Factors may come in any order and grouping, a division may be written for a
 // multiplication and x*x for x^2. The parts stay where something else reads
 // them.
-func patterns(c *pass.Ctx, g *ir.Graph) error {
+func patterns(c *pass.Ctx, g *ir.Graph) {
 	list := append([]*ir.Node(nil), g.Nodes...)
 	for i := len(list) - 1; i >= 0; i-- { // from the end, so that the largest match comes first
 		n := list[i]
@@ -47,7 +47,7 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 		}
 	}
 	c.At(nil)
-	return every(groupNorm)(c, g)
+	pass.Each(groupNorm)(c, g)
 }
 
 // near compares constants that exporters round differently.

@@ -8,19 +8,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
-
-// every makes a pass of what is done at each node.
-func every(f func(c *pass.Ctx, g *ir.Graph, n *ir.Node)) func(c *pass.Ctx, g *ir.Graph) error {
-	return func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error {
-			f(c, g, n)
-			return nil
-		})
-	}
-}
 
 // is reports a node of one of the named ONNX operators.
 func is(n *ir.Node, names ...string) bool {

@@ -23,17 +23,16 @@ import (
 //
 // Where anything else reads q, s or z, the node stays. It gives the names of the
 // nodes that went.
-func StaticScales(c *pass.Ctx, g *ir.Graph) (names []string, err error) {
-	err = c.Each(g, func(n *ir.Node) error {
+func StaticScales(c *pass.Ctx, g *ir.Graph) (names []string) {
+	c.Each(g, func(n *ir.Node) {
 		if n.Op == op.DynamicQuantizeLinear {
 			if macs := staticMACs(g, n); macs != nil {
 				names = append(names, n.Name)
 				fixScale(c, g, n, macs)
 			}
 		}
-		return nil
 	})
-	return names, err
+	return names
 }
 
 // staticMACs are the layers that read what n quantises; nil where something else

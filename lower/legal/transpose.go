@@ -24,23 +24,19 @@ import (
 // by fewer transpositions: where nothing cancels, each stays at its place. What
 // is left is a matter of memory order, which the layout pass chooses; there a
 // transposition may turn out to be a view.
-func transposes(c *pass.Ctx, g *ir.Graph) error {
+func transposes(c *pass.Ctx, g *ir.Graph) {
 	if len(transposeNodes(g)) == 0 {
-		return nil
+		return
 	}
 	try := g.Clone()
 	var made pass.Ctx
-	err := made.Each(try, func(n *ir.Node) error {
+	made.Each(try, func(n *ir.Node) {
 		if is(n, "Transpose") {
 			dropTranspose(&made, try, n)
 		} else {
 			sink(&made, try, n)
 		}
-		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for k := -1; k != made.Made(); {
 		k = made.Made()
 		for _, n := range transposeNodes(try) {
@@ -50,12 +46,10 @@ func transposes(c *pass.Ctx, g *ir.Graph) error {
 	}
 	moved, count := transposeCost(g)
 	newMoved, newCount := transposeCost(try)
-	if newMoved > moved || newMoved == moved && newCount >= count {
-		return nil
+	if newMoved < moved || newMoved == moved && newCount < count {
+		*g = *try
+		c.Did(nil, "%d transpositions of %d elements, were %d of %d", newCount, newMoved, count, moved)
 	}
-	*g = *try
-	c.Did(nil, "%d transpositions of %d elements, were %d of %d", newCount, newMoved, count, moved)
-	return nil
 }
 
 func transposeNodes(g *ir.Graph) []*ir.Node {

@@ -72,12 +72,6 @@ func refused(err *error) {
 	}
 }
 
-func safely(f func()) (err error) {
-	defer fail.Catch(&err)
-	f()
-	return nil
-}
-
 func (b *builder) name(suffix string) string {
 	if b.cur == nil {
 		return suffix

@@ -83,26 +83,22 @@ func keepsRecurrent(_ *builder, n *ir.Node) []*rep {
 	panic(no("it computes on %s", n.In[0].Type.DType))
 }
 
-func unrollRecurrent(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		if cells[n.Op] == nil || n.Quantised() {
-			return nil
+func unrollRecurrent(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if cells[n.Op] == nil || n.Quantised() {
+		return
+	}
+	geom, err := unrollable(n)
+	if err != nil {
+		return
+	}
+	outs := (&sub{g: g, n: n}).unroll(geom)
+	for i, v := range n.Out {
+		if outs[i] != nil {
+			g.ReplaceUses(v, outs[i])
 		}
-		geom, err := unrollable(n)
-		if err != nil {
-			return nil
-		}
-		return safely(func() {
-			outs := (&sub{g: g, n: n}).unroll(geom)
-			for i, v := range n.Out {
-				if outs[i] != nil {
-					g.ReplaceUses(v, outs[i])
-				}
-			}
-			c.Did(n, "%d steps of %s one after another", geom.Seq*geom.Dirs(), n)
-			g.Remove(n)
-		})
-	})
+	}
+	c.Did(n, "%d steps of %s one after another", geom.Seq*geom.Dirs(), n)
+	g.Remove(n)
 }
 
 func (s *sub) unroll(g *op.RNNGeom) []*ir.Value {

@@ -3,12 +3,12 @@
 package legal4d
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -19,16 +19,14 @@ import (
 // transpositions that they add cost nothing where the layout absorbs them.
 var Substitutes = []pass.Pass{
 	{Name: "recurrent", Doc: "LSTM, GRU and RNN step by step, in convolutions and element-wise operators",
-		Numerics: pass.Reassoc, Run: unrollRecurrent},
+		Numerics: pass.Reassoc, Run: pass.Each(unrollRecurrent)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
 	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min, Max, sums of squares in simpler operators",
 		Numerics: pass.Reassoc, Run: each(spellOut)},
 	{Name: "norms", Numerics: pass.Reassoc, Run: each(norms),
 		Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization, also of groups, on 4-D"},
 	{Name: "conv-stride", Doc: "Conv with large strides on blocks of neighbours as channels", Numerics: pass.Reassoc,
-		Run: func(c *pass.Ctx, g *ir.Graph) error { // an axis at a time
-			return errors.Join(each(wideStride)(c, g), each(wideStride)(c, g))
-		}},
+		Run: each(wideStride, wideStride)}, // an axis at a time
 	{Name: "conv-transpose", Doc: "ConvTranspose of stride 1 as Conv, dilated with zeros in the kernel, by groups",
 		Numerics: pass.Reassoc, Run: each(plainTransposed)},
 	{Name: "pad-concat", Doc: "Pad outside of space as Concat with constants; Pad that repeats data as Gather",
@@ -41,21 +39,17 @@ var Substitutes = []pass.Pass{
 // substitution gives the value that replaces output 0 of n, nil for none.
 type substitution func(s *sub, n *ir.Node) *ir.Value
 
-func each(f substitution) func(c *pass.Ctx, g *ir.Graph) error {
-	return func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error {
+func each(list ...substitution) func(c *pass.Ctx, g *ir.Graph) {
+	return pass.Each(lists.Map(list, func(f substitution) func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+		return func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || op.HasAct(n) {
-				return nil
+				return
 			}
-			return safely(func() {
-				if v := f(&sub{g: g, n: n}, n); v != nil {
-					g.ReplaceUses(n.Out[0], v)
-					c.Did(v.Def, "%s in other operators", n)
-					g.Remove(n)
-				}
-			})
-		})
-	}
+			if v := f(&sub{g: g, n: n}, n); v != nil {
+				c.Replace(g, n, v, "%s in other operators", n)
+			}
+		}
+	})...)
 }
 
 // sub inserts nodes in front of one.

@@ -3,8 +3,6 @@
 package quant
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
@@ -29,36 +27,27 @@ const largestAverage = 32
 // point than their input, and dilated ones. A convolution pads with the zero
 // point, which is 0, and goes from the input's scale to the output's in its one
 // rounding; there are kernels for it on all cores.
-func Averages(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		k, ok := averageTaps(n)
-		if !ok {
-			return nil
-		}
-		channels := n.In[0].Type.Shape[1]
-		kernel := ir.AttrsOf[op.KernelShapeAttr](n).KernelShape
-		w := tensor.New(tensor.I8, append([]int{channels, 1}, kernel...))
-		for i := range w.Len() {
-			w.SetInt(i, 1)
-		}
-		v := g.AddConst(n.Name+".weight", w)
-		v.Type = v.Type.WithQuant(tensor.I8, ir.PerTensor(1/float32(k), 0))
-		attrs := n.Attrs.Clone()
-		delete(attrs, "ceil_mode") // no window hangs over the end
-		delete(attrs, "count_include_pad")
-		attrs["group"] = ir.Int(channels)
-		m, err := g.InsertBefore(n, op.Conv, n.Name, attrs, 1, n.In[0], v)
-		if err != nil {
-			return err
-		}
-		m.Out[0].Type = n.Out[0].Type
-		m.Inherit(n)
-		c.Did(m, "%s as a depthwise convolution: an average of %d elements", n, k)
-		g.ReplaceUses(n.Out[0], m.Out[0])
-		g.Remove(n)
-		return nil
-	})
-}
+var Averages = pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	k, ok := averageTaps(n)
+	if !ok {
+		return
+	}
+	channels := n.In[0].Type.Shape[1]
+	kernel := ir.AttrsOf[op.KernelShapeAttr](n).KernelShape
+	w := tensor.New(tensor.I8, append([]int{channels, 1}, kernel...))
+	for i := range w.Len() {
+		w.SetInt(i, 1)
+	}
+	v := g.AddConst(n.Name+".weight", w)
+	v.Type = v.Type.WithQuant(tensor.I8, ir.PerTensor(1/float32(k), 0))
+	attrs := n.Attrs.Clone()
+	delete(attrs, "ceil_mode") // no window hangs over the end
+	delete(attrs, "count_include_pad")
+	attrs["group"] = ir.Int(channels)
+	y := g.Insert(n, n, op.Conv, n.Name, attrs, n.In[0], v)
+	y.Type = n.Out[0].Type
+	c.Replace(g, n, y, "%s as a depthwise convolution: an average of %d elements", n, k)
+})
 
 // averageTaps is the divisor of an AveragePool that Averages writes as a convolution.
 func averageTaps(n *ir.Node) (int, bool) {
@@ -91,33 +80,22 @@ func averageTaps(n *ir.Node) (int, bool) {
 // becomes
 //
 //	%y = Conv(%x, %v) {pads=[1,1,1,1]}              with v of [2,4,3,3]
-func Turned(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		geom, pads, ok := turnable(n)
-		if !ok {
-			return nil
-		}
-		w := g.AddConst(n.Name+".turned", op.TurnedWeights(geom, n.In[1].Const))
-		w.Type = w.Type.WithQuant(n.In[1].Type.DType, turnedQuant(n.In[1].Type.Quant))
-		attrs := n.Attrs.Clone()
-		for _, name := range []string{"output_padding", "output_shape", "auto_pad", "strides"} {
-			delete(attrs, name)
-		}
-		attrs["pads"], attrs["dilations"] = ir.Ints(pads...), ir.Ints(geom.Dilations...)
-		in := slices.Clone(n.In)
-		in[1] = w
-		m, err := g.InsertBefore(n, op.Conv, n.Name, attrs, 1, in...)
-		if err != nil {
-			return err
-		}
-		m.Out[0].Type = n.Out[0].Type
-		m.Inherit(n)
-		c.Did(m, "%s as a convolution: its stride is 1", n)
-		g.ReplaceUses(n.Out[0], m.Out[0])
-		g.Remove(n)
-		return nil
-	})
-}
+var Turned = pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	geom, pads, ok := turnable(n)
+	if !ok {
+		return
+	}
+	w := g.AddConst(n.Name+".turned", op.TurnedWeights(geom, n.In[1].Const))
+	w.Type = w.Type.WithQuant(n.In[1].Type.DType, turnedQuant(n.In[1].Type.Quant))
+	attrs := n.Attrs.Clone()
+	for _, name := range []string{"output_padding", "output_shape", "auto_pad", "strides"} {
+		delete(attrs, name)
+	}
+	attrs["pads"], attrs["dilations"] = ir.Ints(pads...), ir.Ints(geom.Dilations...)
+	y := g.Insert(n, n, op.Conv, n.Name, attrs, n.In[0], w, n.Input(2))
+	y.Type = n.Out[0].Type
+	c.Replace(g, n, y, "%s as a convolution: its stride is 1", n)
+})
 
 // turnable is the geometry of a transposed convolution that Turned writes, and the pads of the convolution.
 func turnable(n *ir.Node) (g *op.ConvGeom, pads []int, ok bool) {

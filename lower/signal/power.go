@@ -141,9 +141,7 @@ func (f *finder) powers(n *ir.Node, s *ir.Value, re, im origin) {
 		v = f.insert(n, op.Sqrt, "root", nil, v)
 	}
 	v = f.reshape(n, v, n.Out[0].Type.Shape)
-	f.g.ReplaceUses(n.Out[0], v)
-	f.c.Did(v.Def, "powers of a spectrum")
-	f.g.Remove(n)
+	f.c.Replace(f.g, n, v, "powers of a spectrum")
 }
 
 func abs(x float64) float64 { return max(x, -x) }

@@ -149,9 +149,7 @@ func (f *finder) product(n *ir.Node) {
 		y = f.insert(n, op.Transpose, "order", ir.Attrs{"perm": ir.Ints(0, 2, 1)}, y)
 	}
 	y = f.reshape(n, y, n.Out[0].Type.Shape)
-	f.g.ReplaceUses(n.Out[0], y)
-	f.c.Did(y.Def, "a product with rows of a spectrum as they lie")
-	f.g.Remove(n)
+	f.c.Replace(f.g, n, y, "a product with rows of a spectrum as they lie")
 }
 
 // spectrumOf is the spectrum from which v is moved; nil where there is none.
@@ -182,15 +180,12 @@ func swapsLast(shape, perm []int, batch, rows, k int) bool {
 //	%s = nncc.Spectrum(%x, %w)   =>   %s = nncc.Spectrum(%x, %w) {fixed=1}
 var Fixed = pass.Pass{
 	Name: "fourier-fixed", Doc: "spectra of integers in fixed point", Numerics: pass.Lossy,
-	Run: func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error {
-			if n.Op == op.Spectrum && n.In[0].Type.Quant != nil && fits(n) {
-				n.SetAttr("fixed", ir.Int(1))
-				c.Did(n, "the transform is computed in fixed point")
-			}
-			return nil
-		})
-	},
+	Run: pass.Each(func(c *pass.Ctx, _ *ir.Graph, n *ir.Node) {
+		if n.Op == op.Spectrum && n.In[0].Type.Quant != nil && fits(n) {
+			n.SetAttr("fixed", ir.Int(1))
+			c.Did(n, "the transform is computed in fixed point")
+		}
+	}),
 }
 
 // fits reports that fixed point has room for the length of a transform, and float32 for

@@ -28,26 +28,17 @@ import (
 //	%y = Add(Mul(%c, %c), Mul(%d, %d))
 var Pass = pass.Pass{
 	Name: "fourier", Doc: "Fourier transforms by matrices become FFTs of frames of the signal", Numerics: pass.Reassoc,
-	Run: func(c *pass.Ctx, g *ir.Graph) error {
+	Run: func(c *pass.Ctx, g *ir.Graph) {
 		f := &finder{c: c, g: g, made: map[string]*ir.Node{}, bases: map[string]*basis{}}
-		if err := c.Each(g, func(n *ir.Node) error { f.transform(n); return nil }); err != nil {
-			return err
-		}
+		c.Each(g, f.transform)
 		if len(f.made) == 0 {
-			return nil
+			return
 		}
-		// imaginary parts alone, of which the real ones came later
-		if err := c.Each(g, func(n *ir.Node) error { f.transform(n); return nil }); err != nil {
-			return err
+		// again: imaginary parts alone, of which the real ones came later
+		for _, do := range []func(n *ir.Node){f.transform, f.power, f.product} {
+			c.Each(g, do)
+			g.RemoveDead()
 		}
-		g.RemoveDead()
-		if err := c.Each(g, func(n *ir.Node) error { f.power(n); return nil }); err != nil {
-			return err
-		}
-		g.RemoveDead()
-		err := c.Each(g, func(n *ir.Node) error { f.product(n); return nil })
-		g.RemoveDead()
-		return err
 	},
 }
 
@@ -112,13 +103,9 @@ func (f *finder) transform(n *ir.Node) {
 	if s == nil {
 		return
 	}
-	y := f.place(p, b, fr, s.Out[0])
-	f.g.ReplaceUses(n.Out[0], y)
 	s.Inherit(n)
-	y.Def.Inherit(n)
-	f.c.Did(y.Def, "%d bins of a Fourier transform of %d samples instead of a matrix [%d, %d], off by at most %.1g of "+
-		"its largest element", b.bins, b.length, p.matrix.k, p.matrix.columns, b.worst)
-	f.g.Remove(n)
+	f.c.Replace(f.g, n, f.place(p, b, fr, s.Out[0]), "%d bins of a Fourier transform of %d samples instead of a matrix "+
+		"[%d, %d], off by at most %.1g of its largest element", b.bins, b.length, p.matrix.k, p.matrix.columns, b.worst)
 }
 
 // spectrum is the node that computes a basis of frames of a signal; made once.
