@@ -258,6 +258,21 @@ func (p *MACParams) scales(n *ir.Node, channels int, fc bool) string {
 	return ""
 }
 
+// WeightChannels give the channels of the input and of the output that a weight is of: of a convolution, or of a
+// product with a matrix, with weights of a shape.
+func WeightChannels(n *ir.Node, shape []int) (in, out func(i int) int) {
+	st, per := tensor.Strides(shape), shape[0]
+	if n.Op.Window == ir.Convolved {
+		per /= ir.AttrsOf[GroupAttr](n).Group
+	}
+	row := func(i int) int { return i / st[0] }
+	within := func(i int) int { return row(i)/per*shape[1] + i/st[1]%shape[1] } // of the row's group
+	if n.Op.WeightAxis(n) == 0 {
+		return within, row
+	}
+	return row, within
+}
+
 // macWeights is input 1 of a multiply-accumulate operator. Scales multiply in float64, or in float32
 // where fc is set and the weights have one scale, as TFLite does for each.
 type macWeights struct {

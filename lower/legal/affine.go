@@ -209,38 +209,6 @@ func gemmBias(n *ir.Node) []float64 {
 	return out
 }
 
-// channels calls f with every weight's position, input channel and output
-// channel.
-func (p *inner) channels(f func(at, in, out int)) {
-	s := p.w.Shape
-	switch p.n.Op.Name {
-	case "Conv", "ConvTranspose": // [out, in/group, taps], [in, out/group, taps]
-		taps, per := tensor.Count(s[2:]), s[0]/max(ir.AttrsOf[op.GroupAttr](p.n).Group, 1)
-		for i := range s[0] {
-			for j := range s[1] {
-				in, out := i/per*s[1]+j, i
-				if is(p.n, "ConvTranspose") {
-					in, out = out, in
-				}
-				for t := range taps {
-					f((i*s[1]+j)*taps+t, in, out)
-				}
-			}
-		}
-	default: // [in, out], or [out, in] with transB
-		trans := is(p.n, "Gemm") && ir.AttrsOf[op.GemmAttrs](p.n).TransB != 0
-		for i := range s[0] {
-			for j := range s[1] {
-				if trans {
-					f(i*s[1]+j, j, i)
-				} else {
-					f(i*s[1]+j, i, j)
-				}
-			}
-		}
-	}
-}
-
 // padded reports that outputs near the border see zeros in place of input.
 func (p *inner) padded() bool {
 	if !is(p.n, "Conv", "ConvTranspose") {
@@ -289,7 +257,10 @@ func (p *inner) scaleOut(g *ir.Graph, a *affine) {
 		p.rescale(g, a.mul)
 	} else {
 		w = p.w.Floats()
-		p.channels(func(at, _, out int) { w[at] *= a.mul[out] })
+		_, out := op.WeightChannels(p.n, p.w.Shape)
+		for i := range w {
+			w[i] *= a.mul[out(i)]
+		}
 	}
 	bias := p.bias
 	if bias != nil || a.shifts() {
@@ -313,10 +284,11 @@ func (p *inner) scaleIn(g *ir.Graph, a *affine) {
 	if is(p.n, "Gemm") {
 		alpha = float64(ir.AttrsOf[op.AlphaAttr](p.n).Alpha)
 	}
-	p.channels(func(at, in, out int) {
-		sum[out] += float64(w[at] * a.add[in])
-		w[at] *= a.mul[in]
-	})
+	in, out := op.WeightChannels(p.n, p.w.Shape)
+	for i := range w {
+		sum[out(i)] += float64(w[i] * a.add[in(i)])
+		w[i] *= a.mul[in(i)]
+	}
 	bias := p.bias
 	if bias != nil || a.shifts() {
 		bias = make([]float64, max(p.outs, len(p.bias)))

@@ -112,7 +112,7 @@ func scalable(n *ir.Node) bool {
 // factors are what the channels between the layers are divided by; nil: by nothing.
 func (p *equalPair) factors() []float32 {
 	peakW, w := make([]float64, len(p.peak)), p.second.ConstIn(1)
-	read, _ := channelsOf(p.second, w.Shape)
+	read, _ := op.WeightChannels(p.second, w.Shape)
 	for i := range w.Len() {
 		c := read(i)
 		peakW[c] = max(peakW[c], math.Abs(w.Float(i)))
@@ -159,8 +159,8 @@ func (p *equalPair) apply(g *ir.Graph) {
 		return tensor.Of(d.Shape, y)
 	}
 	w1, w2 := p.first.ConstIn(1), p.second.ConstIn(1)
-	_, out := channelsOf(p.first, w1.Shape)
-	in, _ := channelsOf(p.second, w2.Shape)
+	_, out := op.WeightChannels(p.first, w1.Shape)
+	in, _ := op.WeightChannels(p.second, w2.Shape)
 	a := scaled(w1, func(i int) float32 { return 1 / factor[out(i)] })
 	b := scaled(w2, func(i int) float32 { return factor[in(i)] })
 	var bias *tensor.Dense
@@ -178,18 +178,4 @@ func (p *equalPair) apply(g *ir.Graph) {
 	if bias != nil {
 		set(p.first, 2, bias)
 	}
-}
-
-// channelsOf give the channels of a layer's input and output that a weight is of, of weights of a shape.
-func channelsOf(n *ir.Node, w []int) (in, out func(i int) int) {
-	st, per := tensor.Strides(w), w[0]
-	if n.Op == op.Conv || n.Op == op.ConvTranspose {
-		per /= ir.AttrsOf[op.GroupAttr](n).Group
-	}
-	row := func(i int) int { return i / st[0] }
-	within := func(i int) int { return row(i)/per*w[1] + i/st[1]%w[1] } // of the row's group
-	if weightAxis(n) == 0 {
-		return within, row
-	}
-	return row, within
 }

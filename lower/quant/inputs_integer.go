@@ -72,9 +72,7 @@ func (c *calibrator) offBiases(n *ir.Node, delta []float64) {
 			}
 		}
 		add := make([]float64, w.outs)
-		for o := range add {
-			w.each(o, func(at, ch int) { add[o] -= float64(cut.n.ConstIn(1).Float(at) * off[ch]) })
-		}
+		w.each(func(at, in, out int) { add[out] -= float64(cut.n.ConstIn(1).Float(at) * off[in]) })
 		w.addBias(c.g, add)
 		rule.bias = 2
 		c.rules[cut.n] = rule

@@ -245,9 +245,7 @@ func (r *region) peaks(s *source, p *component) {
 			continue
 		}
 		read := make([]float64, w.count)
-		for o := range w.outs {
-			w.each(o, func(at, ch int) { read[ch] = max(read[ch], math.Abs(w.n.ConstIn(1).Float(at))) })
-		}
+		w.each(func(at, in, _ int) { read[in] = max(read[in], math.Abs(w.n.ConstIn(1).Float(at))) })
 		for e, m := range r.trails[c.v] {
 			if s.has(m.from) {
 				s.peak[s.channel(m.from)] = max(s.peak[s.channel(m.from)], read[w.channel(e)])
@@ -294,8 +292,7 @@ func (r *region) loses(p *component) bool {
 // source and one for the end, and with one for each channel.
 type channelNoise struct{ one, own float64 }
 
-func (a channelNoise) times(f float64) channelNoise { return channelNoise{a.one * f, a.own * f} }
-func (a channelNoise) ratio() float64               { return a.one / max(a.own, 1e-300) }
+func (a channelNoise) ratio() float64 { return a.one / max(a.own, 1e-300) }
 
 // loss is by how much one scale raises the noise that a reader sees: that of the worst channel, or
 // of the worst group of channels that a layer adds up.
@@ -308,17 +305,14 @@ func (r *region) loss(c cut) float64 {
 		}
 		return worst
 	}
-	d := w.n.ConstIn(1)
-	for g := 0; g < w.outs; g += w.group {
-		var sum channelNoise
-		for o := g; o < g+w.group; o++ {
-			w.each(o, func(at, ch int) {
-				x := noise[ch].times(d.Float(at) * d.Float(at))
-				sum.one += x.one
-				sum.own += x.own
-			})
-		}
-		worst = max(worst, sum.ratio())
+	d, sums := w.n.ConstIn(1), make([]channelNoise, w.outs/w.group)
+	w.each(func(at, in, out int) {
+		x, power := noise[in], d.Float(at)*d.Float(at)
+		sum := &sums[out/w.group]
+		sum.one, sum.own = sum.one+float64(x.one*power), sum.own+float64(x.own*power)
+	})
+	for _, x := range sums {
+		worst = max(worst, x.ratio())
 	}
 	return worst
 }

@@ -18,20 +18,16 @@ type inputWeights struct {
 	inner       int // elements of a channel, one behind the other
 	outs, group int // output channels; those that see the same input channels
 	padded      bool
-	at          func(o, k, tap int) int // place of a weight of output channel o; k counts channels of its group
-	taps        int
 }
 
 // channel is that of an element of the input.
 func (w *inputWeights) channel(e int) int { return e / w.inner % w.count }
 
-// each calls f for the weights of output channel o, with the input channel that each sees.
-func (w *inputWeights) each(o int, f func(at, channel int)) {
-	groups := w.outs / w.group
-	for k := range w.count / groups {
-		for t := range w.taps {
-			f(w.at(o, k, t), o/w.group*(w.count/groups)+k)
-		}
+// each calls f for the weights, with the input channel that each sees and its output channel.
+func (w *inputWeights) each(f func(at, in, out int)) {
+	in, out := op.WeightChannels(w.n, w.n.In[1].Type.Shape)
+	for i := range w.n.In[1].Type.Elems() {
+		f(i, in(i), out(i))
 	}
 }
 
@@ -44,23 +40,16 @@ func (r *region) weights(c cut) *inputWeights {
 	if n.Op == op.ConvTranspose || !r.weighted(n) {
 		return nil
 	}
-	w := &inputWeights{n: n, inner: 1, taps: 1, padded: n.Op == op.MatMul, outs: channels(n, weightAxis(n))}
-	shape := n.In[0].Type.Shape
 	if n.Op == op.Conv {
 		g := bug.Must(op.ConvGeometry(n))
-		per := g.CIn / g.Group
-		w.count, w.inner, w.taps, w.group = g.CIn, tensor.Count(shape[2:]), tensor.Count(g.Kernel), g.COut/g.Group
-		w.at = func(o, k, tap int) int { return (o*per+k)*w.taps + tap }
-		w.padded = slices.ContainsFunc(g.PadBegin, positive) || slices.ContainsFunc(g.PadEnd, positive)
-		return w
+		return &inputWeights{n: n, count: g.CIn, inner: tensor.Count(g.In), outs: g.COut, group: g.COut / g.Group,
+			padded: slices.Max(append(g.PadBegin, g.PadEnd...)) > 0}
 	}
 	p := productOf(n)
 	if p == nil {
 		return nil
 	}
-	w.count, w.group = p.depth, w.outs
-	w.at = func(o, k, _ int) int { return p.weight(0, o, k) }
-	return w
+	return &inputWeights{n: n, count: p.depth, inner: 1, outs: p.outs, group: p.outs, padded: n.Op == op.MatMul}
 }
 
 // weighted reports a layer with constant weights that becomes integers.
@@ -77,8 +66,6 @@ func (r *region) data(n *ir.Node) tensor.DType {
 	}
 	return r.opt.Layer(n).Data
 }
-
-func positive(n int) bool { return n > 0 }
 
 // rewrite puts a ChannelAffine behind every source of a component, and lets the weights of readers
 // take up what they can.
@@ -207,13 +194,11 @@ func (r *region) takeUp(w *inputWeights, factors, rests []float64) (_, _ []float
 func (r *region) multiply(w *inputWeights, div, sub []float64) {
 	d := tensor.New(tensor.F32, w.n.In[1].Type.Shape)
 	add := make([]float64, w.outs)
-	for o := range w.outs {
-		w.each(o, func(at, ch int) {
-			x := w.n.ConstIn(1).Float(at)
-			d.SetFloat(at, x*div[ch])
-			add[o] += float64(x * sub[ch])
-		})
-	}
+	w.each(func(at, in, out int) {
+		x := w.n.ConstIn(1).Float(at)
+		d.SetFloat(at, x*div[in])
+		add[out] += float64(x * sub[in])
+	})
 	r.g.SetInput(w.n, 1, r.g.AddConst(w.n.In[1].Name, d))
 	if slices.ContainsFunc(sub, func(x float64) bool { return x != 0 }) {
 		w.addBias(r.g, add)

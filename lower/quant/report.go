@@ -264,7 +264,7 @@ func channelReaders(v *ir.Value) (list []channelReader) {
 			channels, r.inner = shape[1], tensor.Count(shape[2:])
 		}
 		r.power = make([]float64, channels)
-		in, _ := channelsOf(n, w.Shape)
+		in, _ := op.WeightChannels(n, w.Shape)
 		for i := range w.Len() {
 			r.power[in(i)] += w.Float(i) * w.Float(i)
 		}
