@@ -4,8 +4,9 @@ package lm
 
 import "encoding/binary"
 
-// A check per opcode: claims what the operation reads and writes, and counts
-// its steps. Parameters lie within their ranges (ranges in checker.go).
+// A check per opcode: claims what the operation reads and writes beside what its row says,
+// and counts its steps, which are the elements of the result so far. Parameters lie within
+// their ranges (ranges in checker.go).
 
 // Operand numbers of the multiply-accumulate operations.
 const (
@@ -17,19 +18,8 @@ const (
 	macY
 )
 
-// scaled claims the requantisation of n channels, and a bias of as many as biases says.
-func (k *checker) scaled(biases, n uint64) {
-	if k.has(macBias) {
-		k.all(macBias, biases, 4)
-	}
-	k.all(macMult, n, 4)
-	k.shifts(macShift, n)
-}
-
-// sums counts the work of out results, each of so many terms.
-func (k *checker) sums(out, taps uint64) {
-	k.cost, k.macs = mul(out, taps+1), mul(out, taps)
-}
+// sums counts the work of results that are each of so many terms.
+func (k *checker) sums(taps uint64) { k.cost, k.macs = mul(k.cost, taps+1), mul(k.cost, taps) }
 
 // window checks both axes of a window that slides.
 func (k *checker) window() {
@@ -37,48 +27,30 @@ func (k *checker) window() {
 	k.axis("out_w", "stride_w", "pad_left", "kernel_w", "dilation_w")
 }
 
-// convolution claims input and weights, of elements of size bytes, and gives the number of
-// results.
-func (k *checker) convolution(size uint64) (out uint64) {
+// convolution claims weights, of elements of size bytes.
+func (k *checker) convolution(size uint64) {
 	in, channels, groups := k.v("in_c"), k.v("out_c"), k.v("groups")
 	want(in%groups == 0 && channels%groups == 0, "%d groups of %d and %d channels", groups, in, channels)
 	k.window()
 	want(k.of("in_h spread_h") <= maxReach && k.of("in_w spread_w") <= maxReach, "spread by %d and %d is too large",
 		k.v("spread_h"), k.v("spread_w"))
 	taps := mul(k.of("kernel_h kernel_w"), uint64(in/groups))
-	k.all(macX, k.of("batch in_h in_w in_c"), size)
 	k.all(macW, mul(uint64(channels), taps), size)
-	out = k.of("batch out_h out_w out_c")
-	k.sums(out, taps)
+	k.sums(taps)
 	if k.v("transposed") != 0 { // as ONNX counts it: every input element times every tap
 		k.macs = mul(k.of("batch in_h in_w in_c"), uint64(channels/groups), k.of("kernel_h kernel_w"))
 	}
-	return out
 }
 
 func checkConv2D(k *checker) {
-	out := k.convolution(1)
-	k.scaled(k.of("out_c"), k.of("out_c"))
-	k.all(macY, out, 1)
-}
-
-func checkConv2DBF16(k *checker) {
-	out := k.convolution(2)
-	if k.has(2) {
-		k.all(2, k.of("out_c"), 4)
-	}
-	k.all(3, out, 2)
+	k.convolution(1)
+	k.shifts(macShift, k.of("out_c"))
 }
 
 func checkDepthwise(k *checker) {
 	k.window()
-	channels, taps := k.of("in_c mult_c"), k.of("kernel_h kernel_w")
-	k.all(macX, k.of("batch in_h in_w in_c"), 1)
-	k.all(macW, mul(channels, taps), 1)
-	k.scaled(channels, channels)
-	out := mul(k.of("batch out_h out_w"), channels)
-	k.all(macY, out, 1)
-	k.sums(out, taps)
+	k.shifts(macShift, k.of("in_c mult_c"))
+	k.sums(k.of("kernel_h kernel_w"))
 }
 
 func checkMatMul(k *checker) {
@@ -86,20 +58,20 @@ func checkMatMul(k *checker) {
 	if k.v("per_column") != 0 {
 		columns = k.of("n")
 	}
-	for i, x := range []struct {
+	k.all(macMult, columns, 4)
+	k.shifts(macShift, columns)
+	for _, x := range []struct {
 		operand           int
 		name, rows, depth string
 	}{{macX, "a_", "m", "k"}, {macW, "b_", "k", "n"}, {macY, "y_", "m", "n"}} {
-		if i == 2 {
-			k.scaled(k.of("n"), columns)
-		}
 		s, step := space{rank: 4}, [MaxDims]int64{}
 		for d, dim := range []string{"batch0", "batch1", x.rows, x.depth} {
 			s.dims[d], step[d] = k.v(dim), k.v(x.name+dim)
 		}
 		k.reach(x.operand, s, step, 0, 1)
 	}
-	k.sums(k.of("batch0 batch1 m n"), k.of("k"))
+	k.cost = k.of("batch0 batch1 m n")
+	k.sums(k.of("k"))
 }
 
 // pair claims operands 0 and 1, of elements of in bytes, over an iteration
@@ -114,43 +86,26 @@ func (k *checker) pair(in uint64, y int, size uint64) {
 
 func checkPair(k *checker) { k.pair(1, 2, 1) }
 
-func checkBinaryBF16(k *checker) { k.pair(2, 2, 2) }
-
-// pool claims what a window without weights reads and writes.
-func (k *checker) pool(size uint64) {
+// pool is a window without weights.
+func (k *checker) pool() {
 	k.window()
-	k.all(0, k.of("batch in_h in_w in_c"), size)
-	out := k.of("batch out_h out_w in_c")
-	k.all(1, out, size)
-	k.sums(out, k.of("kernel_h kernel_w"))
+	k.sums(k.of("kernel_h kernel_w"))
 }
 
 func checkPool(k *checker) {
 	area := k.of("kernel_h kernel_w")
 	want(area <= maxArea, "a window of %d elements", area)
-	k.pool(1)
+	k.pool()
 }
-
-func checkMaxPoolBF16(k *checker) { k.pool(2) }
 
 func checkSoftmax(k *checker) {
 	least, shift := k.v("diff_min"), k.v("shift")
 	want(k.v("axis") <= 4095, "axis is %d, want at most 4095", k.v("axis"))
 	want(min(-least, 255)<<uint(shift) <= 1<<31, "diff_min %d shifted by %d", least, shift)
-	k.map1("outer axis inner", 1, 1)
 	k.cost = mul(k.cost, 3)
 }
 
-// map1 claims as many elements of operand 0 and of the result, the last operand, as the
-// product of parameters is.
-func (k *checker) map1(names string, in, out uint64) {
-	k.cost = k.of(names)
-	k.all(0, k.cost, in)
-	k.all(len(k.c.Operands)-1, k.cost, out)
-}
-
 func checkLayerNorm(k *checker) {
-	k.map1("rows len", 1, 1)
 	k.all(1, mul(u(k.v("len")+3)/4, 6), 4)
 	k.cost = mul(k.cost, 2)
 }
@@ -160,24 +115,8 @@ func checkGroupNorm(k *checker) {
 	want(channels%groups == 0, "%d groups of %d channels", groups, channels)
 	size := k.of("spatial channels") / uint64(groups)
 	want(size <= maxArea, "a group of %d elements", size)
-	k.map1("batch spatial channels", 1, 1)
-	k.all(1, mul(uint64(channels), 2), 4)
 	k.cost = mul(k.cost, 2)
 }
-
-func checkTable256(k *checker) {
-	k.map1("count", 1, 1)
-	k.all(1, 256, 1)
-}
-
-func checkTableBF16(k *checker) {
-	k.map1("count", 2, 2)
-	k.all(1, 1<<16, 2)
-}
-
-func checkXor80(k *checker)    { k.map1("count", 1, 1) }
-func checkToBF16(k *checker)   { k.map1("count", 4, 2) }
-func checkFromBF16(k *checker) { k.map1("count", 2, 4) }
 
 func checkTable2(k *checker) {
 	k.pair(1, 4, 1)
@@ -197,13 +136,7 @@ func (k *checker) affine(i int, n uint64) {
 	}
 }
 
-func checkScaleShift(k *checker) {
-	k.map1("rows channels", 1, 1)
-	k.affine(1, k.of("channels"))
-}
-
 func checkPRelu(k *checker) {
-	k.map1("rows channels", 1, 1)
 	k.affine(1, 1)
 	k.affine(2, k.of("channels"))
 }
@@ -238,12 +171,6 @@ func checkCopyRows(k *checker) {
 	k.cost = u(rows, block)
 }
 
-func checkFill(k *checker) {
-	k.all(0, 1, k.of("elem"))
-	k.all(1, k.of("count"), k.of("elem"))
-	k.cost = k.of("count")
-}
-
 func checkPad(k *checker) {
 	size, in, out, before := k.of("elem"), k.sizes("in_dims"), k.sizes("out_dims"), k.list("before")
 	for d := range in.rank {
@@ -251,9 +178,6 @@ func checkPad(k *checker) {
 	}
 	k.all(0, in.count, size)
 	want(k.v("mode") != 0 || k.has(1), "operand value is missing")
-	if k.has(1) {
-		k.all(1, 1, size)
-	}
 	k.all(2, out.count, size)
 	k.cost = out.count
 }
@@ -262,24 +186,17 @@ func checkResizeNearest(k *checker) {
 	low := int64(0)
 	if k.has(3) {
 		low = -1
-		k.all(3, k.of("pixel"), 1)
 	}
-	k.all(0, k.of("batch in_h in_w pixel"), 1)
 	for i, axis := range []string{"h", "w"} {
 		k.words(1+i, k.of("out_"+axis), "index", func(v int64) bool { return v >= low && v < k.v("in_"+axis) })
 	}
-	k.cost = k.of("batch out_h out_w pixel")
-	k.all(4, k.cost, 1)
 }
 
 func checkResize(k *checker) {
-	k.all(0, k.of("batch in_h in_w channels"), 1)
 	sum := u(255, k.samples(1, k.v("out_h"), k.v("taps_h"), k.v("in_h")),
 		k.samples(3, k.v("out_w"), k.v("taps_w"), k.v("in_w")))
 	want(sum+k.of("den")/2 < 1<<31, "weights sum up to %d", sum)
-	out := k.of("batch out_h out_w channels")
-	k.all(5, out, 1)
-	k.cost = mul(out, k.of("taps_h taps_w")+1)
+	k.cost = mul(k.cost, k.of("taps_h taps_w")+1)
 }
 
 // samples checks an axis of Resize, indices in operand i and weights behind
@@ -306,26 +223,16 @@ func (k *checker) samples(i int, out, taps, in int64) int64 {
 func checkGather(k *checker) {
 	size := k.v("index_bytes")
 	want(size == 4 || size == 8, "index_bytes is %d, want 4 or 8", size)
-	k.all(0, k.of("outer axis block"), 1)
 	k.all(1, k.of("count"), uint64(size))
-	k.cost = k.of("outer count block")
-	k.all(2, k.cost, 1)
 }
 
-// reduce claims a result of size bytes for every index of outer and inner.
-func (k *checker) reduce(size uint64) {
-	k.cost = k.of("outer axis inner")
-	k.all(0, k.cost, 1)
-	k.all(1, k.of("outer inner"), size)
-}
+// reduce counts the elements that are read.
+func (k *checker) reduce() { k.cost = k.of("outer axis inner") }
 
 func checkReduceSum(k *checker) {
 	want(k.v("axis") <= maxArea, "axis is %d, want at most %d", k.v("axis"), maxArea)
-	k.reduce(1)
+	k.reduce()
 }
-
-func checkReduce(k *checker) { k.reduce(1) }
-func checkArg(k *checker)    { k.reduce(8) }
 
 func checkWhere(k *checker) {
 	s, size := k.sizes("dims"), k.of("elem")
@@ -336,12 +243,7 @@ func checkWhere(k *checker) {
 	k.cost = s.count
 }
 
-// border is a conversion with a scale and a zero point for every index of axis.
-func (k *checker) border(in, out uint64) {
-	k.map1("outer axis inner", in, out)
-	k.all(1, k.of("axis"), 4)
+// checkBorder is of a conversion with a scale and a zero point for every index of axis.
+func checkBorder(k *checker) {
 	k.words(2, k.of("axis"), "zero point", func(v int64) bool { return v >= -128 && v <= 127 })
 }
-
-func checkQuantize(k *checker)   { k.border(4, 1) }
-func checkDequantize(k *checker) { k.border(1, 4) }

@@ -5,6 +5,7 @@ package lm
 import (
 	"encoding/binary"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
@@ -64,7 +65,17 @@ func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
 	}
 	k := &checker{s: s, c: c, info: info, at: map[string]int{}, values: map[string]int64{}}
 	k.params()
-	info.check(k)
+	for i, o := range info.Operands {
+		if o.count != "" {
+			n := k.of(o.count)
+			if k.all(i, n, k.of(o.size)); o.Out {
+				k.cost = n
+			}
+		}
+	}
+	if info.check != nil {
+		info.check(k)
+	}
 	k.overlaps()
 	return k.cost, k.macs, nil
 }
@@ -146,11 +157,15 @@ func (k *checker) v(name string) int64 {
 	return v
 }
 
-// of is the product of parameters.
+// of is the product of parameters and numbers.
 func (k *checker) of(names string) uint64 {
 	p := uint64(1)
 	for _, name := range strings.Fields(names) {
-		p = mul(p, uint64(k.v(name)))
+		n, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			n = uint64(k.v(name))
+		}
+		p = mul(p, n)
 	}
 	return p
 }
