@@ -384,7 +384,7 @@ func (h *heldOut) worst(g *ir.Graph) float64 {
 	})
 	worst := math.Inf(1)
 	for o := range h.float.Out {
-		var r fidelity.Ratio
+		var r interp.Ratio
 		for i := range got {
 			r.Add(h.want[i][o], got[i][o])
 		}

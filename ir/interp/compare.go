@@ -36,22 +36,46 @@ func Diff(a, b *tensor.Dense) float64 {
 // SQNR is the signal-to-noise ratio of got in dB, where want is the signal: +Inf
 // where they are equal, or where there is no finite signal.
 func SQNR(got, want *tensor.Dense) float64 {
-	signal, noise := 0.0, 0.0
-	for i, n := 0, want.Len(); i < n; i++ {
-		x, y := got.Float(i), want.Float(i)
-		if math.IsNaN(y) || math.IsInf(y, 0) || x == y {
-			if x == y && !math.IsInf(y, 0) {
-				signal += y * y
-			}
-			continue
-		}
-		signal, noise = signal+y*y, noise+(x-y)*(x-y)
-	}
+	var r Ratio
+	r.Add(want, got)
 	switch {
-	case noise == 0 || signal == 0:
+	case r.noise == 0 || r.signal == 0:
 		return math.Inf(1)
-	case math.IsNaN(noise) || math.IsInf(noise, 0):
+	case !(r.noise <= math.MaxFloat64):
 		return math.Inf(-1)
 	}
-	return 10 * math.Log10(signal/noise)
+	return 10 * math.Log10(r.signal/r.noise)
+}
+
+// Ratio is a signal-to-noise ratio over cases. Elements that are not finite in
+// the signal have none.
+type Ratio struct{ signal, noise float64 }
+
+// Add takes one case: the signal, and what stands for it.
+func (r *Ratio) Add(want, got *tensor.Dense) {
+	for i, n := 0, want.Len(); i < n; i++ {
+		v := want.Float(i)
+		if v-v != 0 {
+			continue
+		}
+		e := v - got.Float(i)
+		r.signal += v * v
+		r.noise += e * e
+	}
+}
+
+// maxDB stands for no error at all.
+const maxDB = 120
+
+// DB is the ratio in dB, at most 120; false where there is no signal.
+func (r *Ratio) DB() (float64, bool) {
+	switch {
+	case r.noise == 0:
+		return maxDB, r.signal > 0
+	case r.signal == 0:
+		return 0, false
+	case !(r.noise <= math.MaxFloat64):
+		return -maxDB, true
+	}
+	return min(max(10*math.Log10(r.signal/r.noise), -maxDB), maxDB), true
 }

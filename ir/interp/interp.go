@@ -30,6 +30,24 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) (_ []*tensor.Dense, 
 	return r.Outputs(), nil
 }
 
+// Fixed are the values of g that depend on constants alone.
+func Fixed(g *ir.Graph) (_ map[*ir.Value]*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	fixed := map[*ir.Value]*tensor.Dense{}
+	for _, n := range g.Nodes {
+		if n.Op.Impure || slices.ContainsFunc(n.In, func(v *ir.Value) bool {
+			return v != nil && v.Const == nil && fixed[v] == nil
+		}) {
+			continue
+		}
+		out := fail.Must(ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return fixed[v] }))
+		for i, v := range n.Out {
+			fixed[v] = out[i]
+		}
+	}
+	return fixed, nil
+}
+
 // Evaluation is one evaluation of a graph, node by node: so that two of them can
 // be compared while they run. A value is dropped after its last reader.
 type Evaluation struct {

@@ -4,10 +4,8 @@ package fidelity
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/lists"
@@ -24,27 +22,8 @@ type Model struct {
 
 // NewModel evaluates what depends on constants alone.
 func NewModel(g *ir.Graph) (*Model, error) {
-	e := &Model{g: g, fixed: map[*ir.Value]*tensor.Dense{}}
-	for _, n := range g.Nodes {
-		if !e.isFixed(n) {
-			continue
-		}
-		out, err := evalNode(n, func(v *ir.Value) *tensor.Dense { return e.fixed[v] })
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range n.Out {
-			e.fixed[v] = out[i]
-		}
-	}
-	return e, nil
-}
-
-// isFixed reports a node whose results are the same in every case.
-func (e *Model) isFixed(n *ir.Node) bool {
-	return !n.Op.Impure && !slices.ContainsFunc(n.In, func(v *ir.Value) bool {
-		return v != nil && v.Const == nil && e.fixed[v] == nil
-	})
+	fixed, err := interp.Fixed(g)
+	return &Model{g, fixed}, err
 }
 
 // Graph is what is evaluated.
@@ -105,20 +84,4 @@ func Evaluate(g *ir.Graph, in []*tensor.Dense,
 		fail.Must(Evaluate(n.Body[0], lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return args[v] }), see))
 	}
 	return outs, nil
-}
-
-func evalNode(n *ir.Node, get func(v *ir.Value) *tensor.Dense) ([]*tensor.Dense, error) {
-	out, err := ir.EvalOn(n, get)
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range n.Out {
-		if i >= len(out) || out[i] == nil {
-			return nil, bug.Errorf("%s gave no output %d", n, i)
-		}
-		if !slices.Equal(out[i].Shape, v.Type.Shape) {
-			return nil, bug.Errorf("%s gave %s for output %s of type %s", n, out[i], v, v.Type)
-		}
-	}
-	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -66,7 +67,7 @@ type Stretch struct {
 	// recurrent one): there is no bound in steps, so the signal-to-noise ratio is
 	// what counts.
 	Within bool
-	Ratio  Ratio
+	Ratio  interp.Ratio
 	// Jumps: Allowed is above the usual because the model's own result changes by
 	// as much when its values move by roundings.
 	Jumps bool

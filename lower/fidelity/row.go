@@ -4,8 +4,6 @@ package fidelity
 
 import (
 	"math"
-
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Row sums up what was found on the way to one output.
@@ -78,37 +76,4 @@ func (s *Stretch) over() float64 {
 		return math.MaxFloat32 + s.Off
 	}
 	return s.Off
-}
-
-// Ratio is a signal-to-noise ratio over cases. Elements that are not finite in
-// the model have none.
-type Ratio struct{ signal, noise float64 }
-
-// Add takes one case: what the model gives, and the program.
-func (r *Ratio) Add(want, got *tensor.Dense) {
-	for i, n := 0, want.Len(); i < n; i++ {
-		v := want.Float(i)
-		if v-v != 0 {
-			continue
-		}
-		e := v - got.Float(i)
-		r.signal += v * v
-		r.noise += e * e
-	}
-}
-
-// maxDB stands for no error at all.
-const maxDB = 120
-
-// DB is the ratio in dB, at most 120; false where there is no signal.
-func (r *Ratio) DB() (float64, bool) {
-	switch {
-	case r.noise == 0:
-		return maxDB, r.signal > 0
-	case r.signal == 0:
-		return 0, false
-	case !(r.noise <= math.MaxFloat64):
-		return -maxDB, true
-	}
-	return min(max(10*math.Log10(r.signal/r.noise), -maxDB), maxDB), true
 }

@@ -52,7 +52,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 			return c.model.fixed[v]
 		}
 		for _, n := range s.nodes {
-			res := fail.Must(evalNode(n, rounded(k, r, n, get)))
+			res := fail.Must(ir.EvalOn(n, rounded(k, r, n, get)))
 			for i, v := range n.Out {
 				if env[v] = res[i]; v != s.value {
 					env[v] = moved(k, r, n, res[i], Steps)
@@ -73,7 +73,8 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 // tells numbers that the network amplifies from wrong ones. steps, where given, is
 // by how many of its steps the result of a QuantizeLinear moves as well.
 func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense, steps func(*ir.Node) int64) (
-	map[*ir.Value][]float64, error) {
+	_ map[*ir.Value][]float64, err error) {
+	defer fail.Catch(&err)
 	out := make(map[*ir.Value][]float64, len(of))
 	for v, d := range of {
 		out[v] = make([]float64, d.Len())
@@ -85,10 +86,7 @@ func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense, ste
 			env[v] = in[i]
 		}
 		for _, n := range g.Nodes {
-			res, err := evalNode(n, rounded(draw, r, n, func(v *ir.Value) *tensor.Dense { return env[v] }))
-			if err != nil {
-				return nil, err
-			}
+			res := fail.Must(ir.EvalOn(n, rounded(draw, r, n, func(v *ir.Value) *tensor.Dense { return env[v] })))
 			by := int64(0)
 			if steps != nil {
 				by = steps(n)

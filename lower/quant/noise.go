@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -47,7 +48,7 @@ type links struct {
 
 // newLinks finds the roundings of g; before is the graph without them.
 func newLinks(g, before *ir.Graph) *links {
-	l := &links{g: g, fixed: map[*ir.Value]*tensor.Dense{}, real: map[*ir.Node]*ir.Value{}, skip: map[*ir.Node]bool{},
+	l := &links{g: g, fixed: fail.Must(interp.Fixed(g)), real: map[*ir.Node]*ir.Value{}, skip: map[*ir.Node]bool{},
 		order: map[*ir.Node]int{}, consts: map[*ir.Node]map[int]*tensor.Dense{}}
 	was := map[int]*ir.Node{}
 	for _, n := range before.Nodes {
@@ -56,7 +57,7 @@ func newLinks(g, before *ir.Graph) *links {
 	seen := map[*ir.Value]bool{}
 	for i, n := range g.Nodes {
 		l.order[n] = i
-		if l.constant(n) {
+		if len(n.Out) > 0 && l.fixed[n.Out[0]] != nil {
 			continue
 		}
 		if n.Op == op.DequantizeLinear && n.In[0].Def != nil && n.In[0].Def.Op == op.QuantizeLinear {
@@ -72,23 +73,6 @@ func newLinks(g, before *ir.Graph) *links {
 		}
 	}
 	return l
-}
-
-// constant evaluates a node that depends on constants alone.
-func (l *links) constant(n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Const == nil && l.fixed[v] == nil {
-			return false
-		}
-	}
-	if n.Op.Impure {
-		return false
-	}
-	outs := fail.Must(ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return l.fixed[v] }))
-	for i, v := range n.Out {
-		l.fixed[v] = outs[i]
-	}
-	return true
 }
 
 // rounded notes the constants that a node had before they were rounded.

@@ -96,9 +96,9 @@ type modelCheck struct {
 	lowered        *lower.Result
 	check          *fidelity.Checker
 	program, model *state.Runner
-	ratios         []fidelity.Ratio // of the outputs
-	measured       bool             // a case has counted for them
-	synthetic      bool             // no real input is known
+	ratios         []interp.Ratio // of the outputs
+	measured       bool           // a case has counted for them
+	synthetic      bool           // no real input is known
 }
 
 func newModelCheck(r *lower.Result, float *ir.Graph) *modelCheck {
@@ -108,7 +108,7 @@ func newModelCheck(r *lower.Result, float *ir.Graph) *modelCheck {
 		model = fail.Must(fidelity.NewModel(float))
 	}
 	c := &modelCheck{lowered: r, check: check, program: r.Windows(r.Whole), model: r.Windows(model.Graph()),
-		ratios:    make([]fidelity.Ratio, len(model.Graph().Out)),
+		ratios:    make([]interp.Ratio, len(model.Graph().Out)),
 		synthetic: r.Calibration != nil && r.Calibration.Source == quant.SyntheticSource}
 	c.program.Eval, c.model.Eval = check.Case, model.Run
 	if r.Whole != r.Reference {

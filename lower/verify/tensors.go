@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -180,7 +181,7 @@ func (m *matcher) made(x *ir.Value) *ir.Value {
 // compared is how far the values got of w are from those of v, over all runs.
 func compared(want, got []*tensor.Dense, v, w *ir.Value) Held {
 	h := Held{Value: w}
-	var ratio fidelity.Ratio
+	var ratio interp.Ratio
 	p, q := meanings(v, w)
 	for k := range min(len(want), len(got)) {
 		a, b := fidelity.Reals(want[k], p), fidelity.Reals(got[k], q)
