@@ -121,10 +121,9 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 		return cost.Cost{Unknown: "no kernel takes it"}
 	}
 	ordered(m, c.Layout) // that of all alternatives
-	var list []candidate
-	for _, p := range o.alternatives(table, c.Plan, m) {
-		list = append(list, candidate{plan: p, low: p.Lower(), price: p.Cost(o.CostTarget())})
-	}
+	list := lists.Map(o.alternatives(table, c.Plan, m), func(p *kernel.Plan) candidate {
+		return candidate{plan: p, low: p.Lower(), price: p.Cost(o.CostTarget())}
+	})
 	return list[o.fastest(list)].price
 }
 

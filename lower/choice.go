@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
@@ -57,12 +58,9 @@ func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) [
 	if o.Target.Kernels != option.AllKernels || o.Target.Core.Host || !o.priced(n) {
 		return out
 	}
-	for _, q := range table.LowerPriority(p, func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) }) {
-		if reflect.DeepEqual(q.Layout, p.Layout) {
-			out = append(out, q)
-		}
-	}
-	return out
+	later := table.LowerPriority(p, func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) })
+	same := func(q *kernel.Plan) bool { return reflect.DeepEqual(q.Layout, p.Layout) }
+	return append(out, lists.Filter(later, same)...)
 }
 
 // priced reports a layer of a kind that is measured, in several kernels.

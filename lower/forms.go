@@ -5,9 +5,11 @@ package lower
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
@@ -75,9 +77,7 @@ func OnRanks(g *ir.Graph, o RanksOptions) (_ *Rewritten, err error) {
 	aligned := &align.Result{}
 	passes := fail.Must(o.passes(aligned))
 	r := &Rewritten{Form: NewForm(), Graph: g, Whole: g}
-	for _, p := range passes {
-		r.Passes = append(r.Passes, p.Name)
-	}
+	r.Passes = lists.Map(passes, func(p pass.Pass) string { return p.Name })
 	ctx := &pass.Ctx{}
 	fail.Check((&pass.Manager{Passes: passes}).Run(ctx, g))
 	r.Alignment = aligned.Rows
@@ -103,12 +103,10 @@ func On4D(g *ir.Graph, native bool) (_ *Rewritten, err error) {
 
 // exactRewrites: all of them were made by passes that keep every bit.
 func exactRewrites(rs []pass.Rewrite) bool {
-	for _, w := range rs {
-		if p := legal.Find(w.Pass); p == nil || p.Numerics != pass.Exact {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rs, func(w pass.Rewrite) bool {
+		p := legal.Find(w.Pass)
+		return p == nil || p.Numerics != pass.Exact
+	})
 }
 
 // IsNative reports that a file is a description of native outputs.

@@ -76,10 +76,8 @@ func (w *selection) improve() {
 // dropIdle takes the first candidates again where a later kernel saves the program
 // too little for the bytes that it brings along.
 func (w *selection) dropIdle(takes func(*cost.Cost) float64) {
-	all, flash := 0.0, w.leastFlash()
-	for _, os := range w.candidates {
-		all += takes(&os[0].price)
-	}
+	flash := w.leastFlash()
+	all := lists.Sum(w.candidates, func(os []candidate) float64 { return takes(&os[0].price) })
 	nodes := w.dropLarge(takes, all, flash)
 	for _, k := range slices.Sorted(maps.Keys(nodes)) {
 		with, were, gain := w.codeBytes(), map[int]int{}, 0.0

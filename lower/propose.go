@@ -326,12 +326,8 @@ func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64
 		if best.Reached >= p.goal.Least && cost >= best.Instructions {
 			return false
 		}
-		for _, x := range made { // almost the same mix says nothing new
-			if math.Abs(cost-x) <= nearCost*cost {
-				return false
-			}
-		}
-		return true
+		// almost the same mix says nothing new
+		return !slices.ContainsFunc(made, func(x float64) bool { return math.Abs(cost-x) <= nearCost*cost })
 	}
 	for _, k := range list {
 		for _, l := range [][]quant.Layer{p.pruned(path[k], aim), path[k].Layers} {

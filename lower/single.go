@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -67,13 +68,10 @@ func ToSingle(g *ir.Graph) (_ *Single, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	s := &Single{}
-	for _, v := range g.In {
-		s.in = append(s.in, v.Type.DType)
+	types := func(list []*ir.Value) []tensor.DType {
+		return lists.Map(list, func(v *ir.Value) tensor.DType { return v.Type.DType })
 	}
-	for _, v := range g.Out {
-		s.out = append(s.out, v.Type.DType)
-	}
+	s := &Single{in: types(g.In), out: types(g.Out)}
 	legal.Find("const-fold").Run(&pass.Ctx{}, g)
 	c := &singler{was: map[*ir.Value]tensor.DType{}, data: map[*ir.Value]*tensor.Dense{},
 		done: map[*tensor.Dense]*tensor.Dense{}}

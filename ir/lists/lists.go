@@ -41,6 +41,16 @@ func Filter[T any](in []T, hold func(T) bool) (out []T) {
 	return out
 }
 
+// Where is the numbers below n that hold, in order; nil where none does.
+func Where(n int, hold func(i int) bool) (out []int) {
+	for i := range n {
+		if hold(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // Sum is the sum of what f gives of each element.
 func Sum[T any, N int | int64 | float64](in []T, f func(T) N) (sum N) {
 	for _, x := range in {

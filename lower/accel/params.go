@@ -4,6 +4,7 @@ package accel
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,11 +26,7 @@ type Param struct {
 // DecodeParams stores the values of a board file where params say. A key that
 // does not exist, or a value of the wrong kind or size, is an error.
 func DecodeParams(values map[string]any, params []Param) error {
-	keys := make([]string, 0, len(values))
-	for k := range values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(values))
 	for _, k := range keys {
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == k })
 		if i < 0 {

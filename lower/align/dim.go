@@ -104,11 +104,7 @@ func (a axis) padded() int {
 }
 
 func (a axis) times(k int) axis {
-	out := make(axis, len(a))
-	for i, t := range a {
-		out[i] = token{t.d, t.inner * k}
-	}
-	return out
+	return lists.Each(a, func(t token) token { return token{t.d, t.inner * k} })
 }
 
 // repeat is the axis k times in a row; nil when that is too fine.

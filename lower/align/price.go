@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/cost"
 )
 
@@ -33,9 +34,7 @@ func (a *analysis) decide(groups []*group) map[*group]verdict {
 	pads := map[*group][]int{}
 	for _, g := range groups {
 		if slices.ContainsFunc(g.needs, (*need).violated) {
-			for _, d := range g.dims {
-				pads[g] = append(pads[g], d.pad)
-			}
+			pads[g] = lists.Map(g.dims, func(d *dim) int { return d.pad })
 		}
 		g.set(nil)
 	}
@@ -81,17 +80,13 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
 }
 
 func (a *analysis) price(n *ir.Node) Price {
-	var in, out [][]int
-	for i, v := range n.In {
-		if v == nil || v.Const != nil {
-			in = append(in, nil)
-			continue
+	in := lists.Make(len(n.In), func(i int) []int {
+		if v := n.In[i]; v == nil || v.Const != nil {
+			return nil
 		}
-		in = append(in, paddedShape(a.in(n, i)))
-	}
-	for i := range n.Out {
-		out = append(out, paddedShape(a.out(n, i)))
-	}
+		return paddedShape(a.in(n, i))
+	})
+	out := lists.Make(len(n.Out), func(i int) []int { return paddedShape(a.out(n, i)) })
 	return a.opt.Price(n, in, out)
 }
 

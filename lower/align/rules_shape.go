@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -20,18 +21,12 @@ func transpose(a *analysis, n *ir.Node) {
 
 // concat: the result's axis is the operands' one after the other.
 func concat(a *analysis, n *ir.Node) {
-	var parts [][]axis
-	for i := range n.In {
-		parts = append(parts, a.in(n, i))
-	}
+	parts := lists.Make(len(n.In), func(i int) []axis { return a.in(n, i) })
 	a.joined(n, axisOf(n), parts, a.out(n, 0))
 }
 
 func split(a *analysis, n *ir.Node) {
-	var parts [][]axis
-	for i := range n.Out {
-		parts = append(parts, a.out(n, i))
-	}
+	parts := lists.Make(len(n.Out), func(i int) []axis { return a.out(n, i) })
 	a.joined(n, axisOf(n), parts, a.in(n, 0))
 }
 

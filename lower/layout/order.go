@@ -84,12 +84,7 @@ func reshapeOrder(t ir.Type, shape []int) ([]int, bool) {
 			}
 		}
 	}
-	var order []int
-	for i, d := range shape { // their place does not matter
-		if d == 1 {
-			order = append(order, i)
-		}
-	}
+	order := lists.Where(len(shape), func(i int) bool { return shape[i] == 1 }) // their place does not matter
 	group, left, last := -1, 0, -1
 	for _, d := range t.OrderOrIdentity() {
 		g := groupOf[d]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -55,10 +56,7 @@ func einsum(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			return
 		}
 	}
-	var factors []factor
-	for i, t := range terms {
-		factors = append(factors, x.factor(n.In[i], t))
-	}
+	factors := lists.Make(len(terms), func(i int) factor { return x.factor(n.In[i], terms[i]) })
 	for len(factors) > 1 {
 		a, b, elems := x.cheapest(factors)
 		if elems > most {
@@ -147,12 +145,7 @@ func (x *contraction) product(f, h factor, needed string) factor {
 
 // summed sums a factor over the letters that are not needed.
 func (x *contraction) summed(f factor, needed string) factor {
-	var axes []int
-	for k := range f.letters {
-		if strings.IndexByte(needed, f.letters[k]) < 0 {
-			axes = append(axes, k)
-		}
-	}
+	axes := lists.Where(len(f.letters), func(k int) bool { return strings.IndexByte(needed, f.letters[k]) < 0 })
 	if axes == nil {
 		return f
 	}
@@ -163,10 +156,7 @@ func (x *contraction) summed(f factor, needed string) factor {
 
 // arranged is the value of a factor with its letters in another order.
 func (x *contraction) arranged(f factor, order string) *ir.Value {
-	perm := make([]int, len(order))
-	for k := range order {
-		perm[k] = strings.IndexByte(f.letters, order[k])
-	}
+	perm := lists.Make(len(order), func(k int) int { return strings.IndexByte(f.letters, order[k]) })
 	if slices.IsSorted(perm) {
 		return f.v
 	}
@@ -182,11 +172,7 @@ func (x *contraction) shaped(v *ir.Value, shape []int) *ir.Value {
 }
 
 func (x *contraction) sizes(letters string) []int {
-	s := make([]int, len(letters))
-	for k := range letters {
-		s[k] = x.size[letters[k]]
-	}
-	return s
+	return lists.Make(len(letters), func(k int) int { return x.size[letters[k]] })
 }
 
 func (x *contraction) count(letters string) int { return tensor.Count(x.sizes(letters)) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -43,10 +44,7 @@ func flattenOrder(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if readers == nil {
 		return
 	}
-	rows := make([]int, last) // rows[new] = old
-	for i := range rows {
-		rows[i] = i%ch*pos + i/ch
-	}
+	rows := lists.Make(last, func(i int) int { return i%ch*pos + i/ch }) // rows[new] = old
 	for _, r := range readers {
 		g.SetInput(r, 1, permuted(g, r, r.In[1], rowAxis(r), rows))
 		c.Did(r, "rows of the weights permuted, so that %s takes channels last", n)
@@ -200,10 +198,8 @@ func pixelShuffle(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	channels := n.Out[0].Type.Shape[1]
 	blocks := n.In[0].Type.Shape[1] / channels
-	idx := make([]int, channels*blocks) // idx[new] = old
-	for i := range idx {
-		idx[i] = i%channels*blocks + i/channels
-	}
+	// idx[new] = old
+	idx := lists.Make(channels*blocks, func(i int) int { return i%channels*blocks + i/channels })
 	for i, v := range conv.In[1:] {
 		if v != nil {
 			g.SetInput(conv, 1+i, permuted(g, conv, v, 0, idx))

@@ -82,10 +82,8 @@ func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
 	if g.IsOutput(out) && (v.Def == nil || g.IsOutput(v)) {
 		return false
 	}
-	for _, o := range n.Out[1:] {
-		if len(o.Uses()) > 0 || g.IsOutput(o) {
-			return false
-		}
+	if slices.ContainsFunc(n.Out[1:], func(o *ir.Value) bool { return len(o.Uses()) > 0 || g.IsOutput(o) }) {
+		return false
 	}
 	g.ReplaceUses(out, v)
 	if v.Def != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -44,10 +45,8 @@ func gemm(b *builder, n *ir.Node) []*rep {
 		if d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m) {
 			panic(no("C of the Gemm is not one constant per column"))
 		}
-		x := make([]float64, m)
-		for i := range x {
-			x[i] = d.Float(i%d.Len()) * float64(ir.AttrsOf[op.BetaAttr](n).Beta)
-		}
+		beta := float64(ir.AttrsOf[op.BetaAttr](n).Beta)
+		x := lists.Make(m, func(i int) float64 { return d.Float(i%d.Len()) * beta })
 		f.bias = tensor.FromFloats(d.DType, []int{m}, x)
 		if f.biasq = v.Type.Quant; f.biasq != nil && f.biasq.PerAxis() {
 			f.biasq = &ir.Quant{Axis: 0, Scale: f.biasq.Scale, Zero: f.biasq.Zero}

@@ -24,10 +24,7 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 	if tensor.Count(shape) == 0 {
 		panic(no("the tensor %v has no elements", shape))
 	}
-	data := make([][]*part, len(n.In)) // nil: a constant, or absent
-	for i := range n.In {
-		data[i] = b.operand(n, i)
-	}
+	data := lists.Make(len(n.In), func(i int) []*part { return b.operand(n, i) }) // nil: a constant, or absent
 	if !slices.ContainsFunc(data, func(ps []*part) bool { return ps != nil }) {
 		panic(no("all operands are constant"))
 	}

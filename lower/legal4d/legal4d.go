@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
@@ -123,11 +124,7 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 	for _, n := range r.Native.Nodes {
 		alive[n.Name] = true
 	}
-	for _, l := range b.left {
-		if alive[l.Node] {
-			r.Left = append(r.Left, l)
-		}
-	}
+	r.Left = lists.Filter(b.left, func(l Left) bool { return alive[l.Node] })
 	r.describe()
 	return r, nil
 }

@@ -100,12 +100,7 @@ func (p *part) whole(dim int) bool {
 
 // lies reports that all of what the part has of a dimension is on one axis.
 func (p *part) lies(dim, axis int) bool {
-	for _, a := range p.atomsOf(dim) {
-		if x, _ := p.axisOf(a); x != axis {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.atomsOf(dim), func(a int) bool { return !slices.Contains(p.axes[axis], a) })
 }
 
 // freeAxis is an axis of size 1, in space where there is one; -1: there is none.

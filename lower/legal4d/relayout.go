@@ -133,10 +133,7 @@ const maxSearch = 6
 // other to the front.
 func route(runs [][]int, dst []int) []step {
 	n := len(runs)
-	goal := make([]int, n) // run numbers in the order of dst
-	for i := range goal {
-		goal[i] = i
-	}
+	goal := ir.Identity(n) // run numbers in the order of dst
 	slices.SortFunc(goal, func(x, y int) int { return slices.Index(dst, runs[x][0]) - slices.Index(dst, runs[y][0]) })
 	mk := func(seq []int, i, j int, perm [3]int) step {
 		st := step{perm: perm}

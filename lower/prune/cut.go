@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -99,12 +100,7 @@ func cut(g *ir.Graph, r map[*ir.Value][]Range, m needs) ([]Cut, error) {
 
 // kept lists the channels that stay; nil when all do.
 func kept(need []bool) []int {
-	var k []int
-	for c, b := range need {
-		if b {
-			k = append(k, c)
-		}
-	}
+	k := lists.Where(len(need), func(c int) bool { return need[c] })
 	if len(k) == len(need) {
 		return nil
 	}

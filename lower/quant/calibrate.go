@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -72,9 +73,7 @@ func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 		out, r = t.refit(best.opt, opt.Samples, r)
 	}
 	r.Samples, r.Tried, r.SQNR, r.InSample = n, t.tried, best.worst, false
-	for _, f := range t.folds {
-		r.HeldOut += len(f.held)
-	}
+	r.HeldOut += lists.Sum(t.folds, func(f *fold) int { return len(f.held) })
 	r.judge(odd, empty)
 	return out, r, nil
 }

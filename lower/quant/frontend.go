@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -73,9 +74,7 @@ func (c *calibrator) logarithms() {
 			continue
 		}
 		if db, err := emptyRegion(c.g, &c.opt).ofIntegers(n, made, nil, mostLooked); err == nil && !(db >= leastLog) {
-			for m := range made {
-				c.front[m] = true
-			}
+			maps.Copy(c.front, made)
 		}
 	}
 }
@@ -90,9 +89,7 @@ func (c *calibrator) angles() {
 		}
 		made := map[*ir.Node]bool{n: true}
 		if ofPositions(n.In[0], made) && len(made) > 1 {
-			for m := range made {
-				c.front[m] = true
-			}
+			maps.Copy(c.front, made)
 		}
 	}
 }
@@ -115,12 +112,10 @@ func ofPositions(v *ir.Value, made map[*ir.Node]bool) bool {
 // compressed reports that a value reaches an operator that compresses it, element by
 // element or moved.
 func compressed(v *ir.Value) bool {
-	for _, u := range v.Uses() {
-		if n := u.Node; n.Op.Compresses || n.Op.Pattern <= ir.Injective && len(n.Out) == 1 && compressed(n.Out[0]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
+		n := u.Node
+		return n.Op.Compresses || n.Op.Pattern <= ir.Injective && len(n.Out) == 1 && compressed(n.Out[0])
+	})
 }
 
 // signals adds the inputs of the graph that spectra are computed of, and the outputs

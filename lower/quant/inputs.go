@@ -142,10 +142,7 @@ func (r *region) begin(v *ir.Value) bool {
 		return false
 	}
 	s := &source{v: v, at: r.total}
-	t := make(trail, n)
-	for i := range t {
-		t[i] = mark{from: s.at + i, gain: 1, share: 1}
-	}
+	t := lists.Make(n, func(i int) mark { return mark{from: s.at + i, gain: 1, share: 1} })
 	r.sources, r.total, r.trails[v], r.index[v] = append(r.sources, s), r.total+n, t, s
 	return true
 }
@@ -220,11 +217,7 @@ func (r *region) moved(n *ir.Node) bool {
 		return false
 	}
 	for i, d := range fail.Must(ir.EvalNode(n, in)) {
-		t := make(trail, d.Len())
-		for k := range t {
-			t[k] = all[int(d.Float(k))]
-		}
-		r.trails[n.Out[i]] = t
+		r.trails[n.Out[i]] = lists.Make(d.Len(), func(k int) mark { return all[int(d.Float(k))] })
 	}
 	return true
 }

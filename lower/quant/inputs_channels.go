@@ -95,10 +95,7 @@ func (r *region) channels() (n int) {
 func (p *probe) of(f func(k, e, c int) float64) []float64 {
 	in := slices.Clone(p.in)
 	for k, i := range p.at {
-		x := make([]float64, len(p.channel[k]))
-		for e, c := range p.channel[k] {
-			x[e] = f(k, e, c)
-		}
+		x := lists.Make(len(p.channel[k]), func(e int) float64 { return f(k, e, p.channel[k][e]) })
 		in[i] = tensor.Of(p.n.In[i].Type.Shape, x)
 	}
 	return fail.Must(ir.EvalNode(p.n, in))[0].Floats()

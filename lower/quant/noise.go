@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -103,17 +104,12 @@ func (l *links) measure(in Sample) *noiseParts {
 		base[v] = in[i]
 	}
 	l.run(base, base, 0, true)
-	p := &noiseParts{}
-	for _, v := range l.g.Out {
-		p.signal = append(p.signal, energy(l.get(base, v), nil))
-	}
+	p := &noiseParts{signal: lists.Map(l.g.Out, func(v *ir.Value) float64 { return energy(l.get(base, v), nil) })}
 	for _, v := range l.values {
 		changed, from := l.round(base, v)
 		p.values = append(p.values, l.noise(base, changed, from))
 	}
-	for _, n := range l.nodes {
-		p.weights = append(p.weights, l.noise(base, l.exact(base, n), l.order[n]))
-	}
+	p.weights = lists.Map(l.nodes, func(n *ir.Node) []float64 { return l.noise(base, l.exact(base, n), l.order[n]) })
 	return p
 }
 
@@ -168,15 +164,12 @@ func (l *links) get(env map[*ir.Value]*tensor.Dense, v *ir.Value) *tensor.Dense 
 // outputs differ.
 func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) []float64 {
 	l.run(base, changed, from, false)
-	var out []float64
-	for _, v := range l.g.Out {
+	return lists.Map(l.g.Out, func(v *ir.Value) float64 {
 		if d := changed[v]; d != nil {
-			out = append(out, energy(l.get(base, v), d))
-		} else {
-			out = append(out, 0)
+			return energy(l.get(base, v), d)
 		}
-	}
-	return out
+		return 0
+	})
 }
 
 // run evaluates nodes from a place on without roundings, all of them or those that read

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -37,13 +38,10 @@ const (
 
 // recurrentNodes are the recurrent operators that become integer ones.
 func (c *calibrator) recurrentNodes() []*ir.Node {
-	var nodes []*ir.Node
-	for _, n := range c.g.Nodes {
-		if _, ok := c.rules[n]; ok && recurrentGates[n.Op] != nil {
-			nodes = append(nodes, n)
-		}
-	}
-	return nodes
+	return lists.Filter(c.g.Nodes, func(n *ir.Node) bool {
+		_, ok := c.rules[n]
+		return ok && recurrentGates[n.Op] != nil
+	})
 }
 
 // recurrentStates chooses the scales of the states of these, by their peaks in the

@@ -12,6 +12,8 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // SyntheticSource is the report's source of samples that nobody gave.
@@ -83,9 +85,5 @@ func ReadSamples(paths []string, in []*ir.Value, lim npz.Limits) ([]Sample, erro
 // SamplesOf reads all samples of a set.
 func SamplesOf(s *data.Set) ([]Sample, error) {
 	all, err := s.All()
-	out := make([]Sample, len(all))
-	for i, x := range all {
-		out[i] = x
-	}
-	return out, err
+	return lists.Each(all, func(x []*tensor.Dense) Sample { return x }), err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -65,13 +66,8 @@ func (f *finder) reduced(n *ir.Node) {
 		return
 	}
 	f.replaceAt(n, x, func(d *tensor.Dense) (re, im *tensor.Dense) {
-		perm := []int{axes[0]}
-		for i := range x.Type.Rank() {
-			if i != axes[0] {
-				perm = append(perm, i)
-			}
-		}
-		d = d.Transpose(perm)
+		others := lists.Where(x.Type.Rank(), func(i int) bool { return i != axes[0] })
+		d = d.Transpose(append([]int{axes[0]}, others...))
 		half := d.Len() / 2
 		flat, re, im := d.Reshaped([]int{2, half}), tensor.New(d.DType, []int{half}), tensor.New(d.DType, []int{half})
 		for i := range half {
@@ -128,10 +124,7 @@ func (f *finder) powers(n *ir.Node, s *ir.Value, re, im origin) {
 	if !ok {
 		return
 	}
-	attrs := ir.Attrs{}
-	for k, v := range s.Def.Attrs {
-		attrs[k] = v
-	}
+	attrs := s.Def.Attrs.Clone()
 	attrs["power"] = ir.Int(1)
 	v := f.insert(s.Def, op.Spectrum, "power", attrs, s.Def.In...)
 	if !ordered(shape, perm) {

@@ -104,16 +104,14 @@ func (f *finder) transform(n *ir.Node) {
 		return
 	}
 	s.Inherit(n)
-	f.c.Replace(f.g, n, f.place(p, b, fr, s.Out[0]), "%d bins of a Fourier transform of %d samples instead of a matrix "+
-		"[%d, %d], off by at most %.1g of its largest element", b.bins, b.length, p.matrix.k, p.matrix.columns, b.worst)
+	f.c.Replace(f.g, n, f.place(p, b, fr, s.Out[0]), "%d bins of a Fourier transform of %d samples instead of a "+
+		"matrix [%d, %d], off by at most %.1g of its largest element", b.bins, b.length, p.matrix.k, p.matrix.columns,
+		b.worst)
 }
 
 // spectrum is the node that computes a basis of frames of a signal; made once.
 func (f *finder) spectrum(at *ir.Node, x *ir.Value, b *basis, fr *framing) *ir.Node {
-	window := make([]float32, len(b.window))
-	for j, w := range b.window {
-		window[j] = float32(w * fr.factor[j])
-	}
+	window := lists.Make(len(b.window), func(j int) float32 { return float32(b.window[j] * fr.factor[j]) })
 	first, end := 0, len(window)
 	for first < end-1 && window[first] == 0 {
 		first++

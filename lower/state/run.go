@@ -82,13 +82,7 @@ func (r *Runner) Inputs() []*ir.Value {
 
 // Outputs are the indices of those that the caller sees.
 func (r *Runner) Outputs() []int {
-	var is []int
-	for i := range r.Graph.Out {
-		if !slices.Contains(r.Out, i) {
-			is = append(is, i)
-		}
-	}
-	return is
+	return lists.Where(len(r.Graph.Out), func(i int) bool { return !slices.Contains(r.Out, i) })
 }
 
 // Stateful reports that a step depends on those before it.

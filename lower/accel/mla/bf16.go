@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"slices"
 )
 
 // ONNX numbers of element types.
@@ -27,10 +28,10 @@ func TakesBF16(n *ir.Node, lim Limits) bool {
 	for _, i := range dataIndices(n) {
 		values = append(values, n.In[i])
 	}
-	for _, v := range values {
-		if t := v.Type; t.Quant != nil || t.DType != tensor.F32 && t.DType != tensor.BF16 {
-			return false
-		}
+	if slices.ContainsFunc(values, func(v *ir.Value) bool {
+		return v.Type.Quant != nil || v.Type.DType != tensor.F32 && v.Type.DType != tensor.BF16
+	}) {
+		return false
 	}
 	if dataMovement(n) {
 		return n.Op != op.Resize || ir.AttrsOf[op.ModeAttr](n).Mode == "nearest"
@@ -92,12 +93,8 @@ func oneScale(n *ir.Node) bool { return n.ConstIn(1) != nil && n.ConstIn(1).Len(
 
 // onlyNarrowed reports a value whose readers, at least one, make it bfloat16.
 func onlyNarrowed(v *ir.Value) bool {
-	for _, u := range v.Uses() {
-		if !casts(u.Node, tensor.F32, tensor.BF16) {
-			return false
-		}
-	}
-	return len(v.Uses()) > 0
+	return len(v.Uses()) > 0 &&
+		!slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !casts(u.Node, tensor.F32, tensor.BF16) })
 }
 
 // Bfloat16 turns the float nodes that take chooses, all of which TakesBF16, into

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -180,13 +181,7 @@ func lowerMatMul(n *kernel.Node) *call.Lowered {
 
 // constants are the inputs whose content is in blobs.
 func constants(n *ir.Node) []int {
-	var out []int
-	for i, v := range n.In {
-		if v != nil && v.Const != nil {
-			out = append(out, i)
-		}
-	}
-	return out
+	return lists.Where(len(n.In), func(i int) bool { return n.ConstIn(i) != nil })
 }
 
 var (

@@ -6,7 +6,11 @@
 // same description for C, and runtime_c/src/mla a driver that executes it.
 package lm
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir/lists"
+)
 
 // Version of the format that this package writes. A reader takes files of the
 // same major version and of minor versions up to its own.
@@ -153,13 +157,7 @@ func (s *Segment) Inputs() []int { return s.role(Input) }
 func (s *Segment) Outputs() []int { return s.role(Output) }
 
 func (s *Segment) role(r Role) []int {
-	var out []int
-	for i := range s.Tensors {
-		if s.Tensors[i].Role == r {
-			out = append(out, i)
-		}
-	}
-	return out
+	return lists.Where(len(s.Tensors), func(i int) bool { return s.Tensors[i].Role == r })
 }
 
 // WeightBytes is the size of all Const tensors.
