@@ -204,11 +204,7 @@ func repeated(q *ir.Quant, shape []int) *ir.Quant {
 	if !q.PerAxis() {
 		return q
 	}
-	r := &ir.Quant{Axis: q.Axis}
-	for c := range shape[q.Axis] {
-		r.Scale, r.Zero = append(r.Scale, q.ScaleAt(c%len(q.Scale))), append(r.Zero, q.ZeroAt(c%len(q.Scale)))
-	}
-	return r
+	return q.Take(q.Axis, lists.Make(shape[q.Axis], func(c int) int { return c % len(q.Scale) }))
 }
 
 // ordered gives the values of a probe the memory orders that a plan demands.

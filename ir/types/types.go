@@ -62,6 +62,18 @@ func (q *Quant) ZeroAt(c int) int32 {
 	return q.Zero[c]
 }
 
+// Take is the quantisation of some indices of a dimension, in the order given.
+func (q *Quant) Take(axis int, indices []int) *Quant {
+	if !q.PerAxis() || q.Axis != axis {
+		return q
+	}
+	out := &Quant{Axis: axis}
+	for _, i := range indices {
+		out.Scale, out.Zero = append(out.Scale, q.Scale[i]), append(out.Zero, q.Zero[i])
+	}
+	return out
+}
+
 // Type is the type of a value. Shape is always the logical ONNX shape. Order
 // is the memory order: the logical dimensions from outermost to innermost;
 // nil is the logical order itself. Quant is nil for values that are not

@@ -109,49 +109,33 @@ func lastSource(s []int) []int {
 
 // padQuant extends per-axis scales and zero points by repetition.
 func padQuant(q *ir.Quant, x []axis) *ir.Quant {
-	if !q.PerAxis() || !grown(x[q.Axis:q.Axis+1]) {
+	if !q.PerAxis() {
 		return q
 	}
-	out := &ir.Quant{Axis: q.Axis}
-	for _, s := range lastSource(x[q.Axis].source()) {
-		out.Scale = append(out.Scale, q.Scale[s])
-		out.Zero = append(out.Zero, q.Zero[s])
-	}
-	return out
+	return q.Take(q.Axis, lastSource(x[q.Axis].source()))
 }
 
 func padDense(d *tensor.Dense, x []axis, fill func(at []int) float64) *tensor.Dense {
-	out := tensor.New(d.DType, paddedShape(x))
-	src := make([][]int, len(x))
-	for i := range x {
-		if src[i] = x[i].source(); fill == nil {
-			src[i] = lastSource(src[i])
-		}
+	out, src := d, lists.Map(x, axis.source)
+	for i, s := range src {
+		out = out.Take(i, lastSource(slices.Clone(s)))
 	}
-	stride := tensor.Strides(d.Shape)
-	at := make([]int, len(x))
-	for e, k := 0, out.Len(); e < k; e++ {
-		from := 0
-		for i, c := range at {
-			if src[i][c] < 0 {
-				from = -1
-				break
-			}
-			from += src[i][c] * stride[i]
+	if fill == nil {
+		return out
+	}
+	stride, at := tensor.Strides(out.Shape), make([]int, len(x))
+	for e := range out.Len() {
+		fresh := false
+		for i := range at {
+			at[i] = e / stride[i] % out.Shape[i]
+			fresh = fresh || src[i][at[i]] < 0
 		}
 		switch {
-		case from >= 0:
-			out.CopyElem(e, d, from)
+		case !fresh:
 		case d.DType.IsFloat():
 			out.SetFloat(e, fill(at))
 		default:
 			out.SetInt(e, int64(fill(at)))
-		}
-		for i := len(at) - 1; i >= 0; i-- {
-			if at[i]++; at[i] < len(src[i]) {
-				break
-			}
-			at[i] = 0
 		}
 	}
 	return out

@@ -74,7 +74,7 @@ func (l *looper) upstream(sink *ir.Node) (part []*ir.Node, refused *Fusion) {
 	in := map[*ir.Node]bool{}
 	for _, n := range slices.Backward(l.group.Nodes) {
 		switch {
-		case n != sink && (l.gone[n] || !l.readBy(n, in) || !slices.Equal(n.Out[0].Type.Shape, over(sink)) ||
+		case n != sink && (l.gone[n] || !readWithin(l.g, n.Out[0], in) || !slices.Equal(n.Out[0].Type.Shape, over(sink)) ||
 			inLoop(n) != ""):
 		case l.why[n] != "" && n == sink:
 			return nil, nil // the nodes before it are sinks of their own
@@ -98,11 +98,6 @@ func over(sink *ir.Node) []int {
 		return sink.In[0].Type.Shape
 	}
 	return sink.Out[0].Type.Shape
-}
-
-// readBy reports that only nodes of the set read the result of n.
-func (l *looper) readBy(n *ir.Node, in map[*ir.Node]bool) bool {
-	return !l.g.IsOutput(n.Out[0]) && !slices.ContainsFunc(n.Out[0].Uses(), func(u ir.Use) bool { return !in[u.Node] })
 }
 
 // inLoop says why a loop over the elements of its result does not compute n

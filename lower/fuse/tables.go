@@ -184,7 +184,7 @@ func (c *collapser) longest(n *ir.Node) (from *ir.Value, whole []*ir.Node) {
 		if c.end(x) && (first || inner) {
 			from, whole = x, part
 		}
-		if !inner || !c.read(x, in) || c.base[x] == nil {
+		if !inner || !readWithin(c.g, x, in) || c.base[x] == nil {
 			break
 		}
 		more = c.between(c.base[x], x.Def)
@@ -283,12 +283,12 @@ func (c *collapser) distinct(n *ir.Node) int {
 
 // private reports that the results of nodes are read by nodes of the set only.
 func (c *collapser) private(nodes []*ir.Node, in map[*ir.Node]bool) bool {
-	return !slices.ContainsFunc(nodes, func(m *ir.Node) bool { return !c.read(m.Out[0], in) })
+	return !slices.ContainsFunc(nodes, func(m *ir.Node) bool { return !readWithin(c.g, m.Out[0], in) })
 }
 
-// read reports that only nodes of the set read v.
-func (c *collapser) read(v *ir.Value, in map[*ir.Node]bool) bool {
-	return !c.g.IsOutput(v) && !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !in[u.Node] })
+// readWithin reports that only nodes of the set read v.
+func readWithin(g *ir.Graph, v *ir.Value, in map[*ir.Node]bool) bool {
+	return !g.IsOutput(v) && !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !in[u.Node] })
 }
 
 // between are the nodes from x to n, in graph order; more than maxPart where there are.

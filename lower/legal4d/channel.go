@@ -20,18 +20,12 @@ const maxHeads = 64
 func (b *builder) wholeParts(v *ir.Value, dims ...int) []*part {
 	ps := b.parts(v)
 	for _, d := range dims {
-		covered := true
-		for _, p := range ps {
-			covered = covered && p.whole(d)
-		}
-		if covered {
+		piece := func(p *part) bool { return !p.whole(d) }
+		if !slices.ContainsFunc(ps, piece) {
 			continue
 		}
-		ps = b.mergeAlong(ps, d, axC)
-		for _, p := range ps {
-			if !p.whole(d) {
-				panic(no("the pieces of dimension %d cannot be joined", d))
-			}
+		if ps = b.mergeAlong(ps, d, axC); slices.ContainsFunc(ps, piece) {
+			panic(no("the pieces of dimension %d cannot be joined", d))
 		}
 	}
 	return ps

@@ -84,11 +84,7 @@ func (b *builder) joinNarrow(ps []*part) []*part {
 	for d := range ps[0].dims {
 		thin := true
 		for _, p := range ps {
-			thin = thin && p.count(p.axes[axC]) < narrowChannels
-			for _, a := range p.atomsOf(d) {
-				x, _ := p.axisOf(a)
-				thin = thin && x == axC
-			}
+			thin = thin && p.count(p.axes[axC]) < narrowChannels && p.lies(d, axC)
 		}
 		if thin {
 			ps = b.tryMerge(ps, d, axC)

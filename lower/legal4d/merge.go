@@ -360,11 +360,7 @@ func mergeAxis(ps []*part, dim, j, prefer int) int {
 func likeBase(p, base *part, dim, j int) (want [4][]int) {
 	if p == base {
 		for x := range p.axes {
-			for _, a := range p.axes[x] {
-				if !slices.Contains(p.dims[dim][j].atoms, a) {
-					want[x] = append(want[x], a)
-				}
-			}
+			want[x] = without(p.axes[x], p.dims[dim][j].atoms)
 		}
 		return want
 	}

@@ -44,7 +44,7 @@ func constant(n *ir.Node, r []Range, below bool) *tensor.Dense {
 	if r != nil && t.Elems() <= maxElems && !slices.ContainsFunc(r, func(x Range) bool { return !x.constant() }) {
 		return filled(t, r, false)
 	}
-	if !n.Quantised() && !below || n.Op.Impure || dataInputs(n) > 0 || t.Elems() > maxElems {
+	if !n.Quantised() && !below || n.Op.Impure || len(dataInputs(n)) > 0 || t.Elems() > maxElems {
 		return nil
 	}
 	return evaluate(n, nil)
@@ -72,12 +72,7 @@ func cut(g *ir.Graph, r map[*ir.Value][]Range, m needs) ([]Cut, error) {
 			}
 			c.keep[v] = k
 			if forms[n] != nil {
-				dead := 0
-				for _, x := range r[v] {
-					if x.constant() {
-						dead++
-					}
-				}
+				dead := len(lists.Filter(r[v], Range.constant))
 				cuts = append(cuts, newCut(n, channels(v.Type), len(k), dead))
 			}
 		}
@@ -162,12 +157,8 @@ func (c *cutter) folded(f *product, o int, ins []int) int64 {
 		return 0
 	}
 	var sum int64
-	stays := make([]bool, f.in)
-	for _, i := range ins {
-		stays[i] = true
-	}
 	for i := range f.in {
-		if stays[i] || !f.reads(o, i) {
+		if _, stays := slices.BinarySearch(ins, i); stays || !f.reads(o, i) {
 			continue
 		}
 		code := int64(c.r[x][i].Lo - x.Type.Quant.Zero[0])
@@ -180,53 +171,13 @@ func (c *cutter) folded(f *product, o int, ins []int) int64 {
 
 // weights keeps the given channels of the weights.
 func (c *cutter) weights(f *product, ins, outs []int) {
-	old := f.n.In[1]
-	shape := slices.Clone(old.Type.Shape)
 	outAt, inAt := 0, 1
 	if f.inMajor {
 		outAt, inAt = 1, 0
 	}
-	shape[outAt], shape[inAt] = len(outs), len(ins)
-	d := tensor.New(f.w.DType, shape)
-	k, per := 0, f.in/f.group
-	move := func(o, i int) {
-		from := (o*per + i) * f.taps
-		if f.inMajor {
-			from = i*f.out + o
-		}
-		for t := range f.taps {
-			d.SetInt(k, f.w.Int(from+t))
-			k++
-		}
-	}
-	if f.inMajor {
-		for _, i := range ins {
-			for _, o := range outs {
-				move(o, i)
-			}
-		}
-	} else {
-		for _, o := range outs {
-			for _, i := range ins {
-				move(o, i)
-			}
-		}
-	}
-	v := c.g.AddConst(old.Name, d)
-	v.Type.Quant = subset(f.weightsQ, outs)
+	v := c.g.AddConst(f.n.In[1].Name, f.w.Take(outAt, outs).Take(inAt, ins))
+	v.Type.Quant = f.weightsQ.Take(outAt, outs)
 	c.g.SetInput(f.n, 1, v)
-}
-
-// subset is the quantisation of the channels given.
-func subset(q *ir.Quant, channels []int) *ir.Quant {
-	if !q.PerAxis() {
-		return q
-	}
-	s := &ir.Quant{Axis: q.Axis}
-	for _, c := range channels {
-		s.Scale, s.Zero = append(s.Scale, q.Scale[c]), append(s.Zero, q.Zero[c])
-	}
-	return s
 }
 
 // other rewrites what a node knows of its channels beside its inputs: the
@@ -254,10 +205,7 @@ func (c *cutter) other(n *ir.Node) {
 			continue
 		}
 		w := c.g.AddConst(v.Name, v.Const.Take(axis, keep))
-		w.Type.Quant = v.Type.Quant
-		if q := v.Type.Quant; q.PerAxis() && q.Axis == axis {
-			w.Type.Quant = subset(q, keep)
-		}
+		w.Type.Quant = v.Type.Quant.Take(axis, keep)
 		c.g.SetInput(n, i, w)
 	}
 }

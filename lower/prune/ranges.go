@@ -3,6 +3,7 @@
 package prune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -110,15 +111,9 @@ func reshaped(in []Range, x, y ir.Type) []Range {
 	return lists.Make(y.Shape[1], func(i int) Range { return in[i/k] })
 }
 
-// dataInputs counts the inputs that are not constant.
-func dataInputs(n *ir.Node) int {
-	k := 0
-	for _, v := range n.In {
-		if v != nil && v.Const == nil {
-			k++
-		}
-	}
-	return k
+// dataInputs are the inputs that are not constant.
+func dataInputs(n *ir.Node) []int {
+	return lists.Where(len(n.In), func(i int) bool { return n.In[i] != nil && n.In[i].Const == nil })
 }
 
 // channelwise reports operators that compute channel c of the result from
@@ -141,7 +136,7 @@ func channelwise(n *ir.Node) bool {
 			return false
 		}
 	}
-	return dataInputs(n) == 1 || dataInputs(n) == 2 && len(n.In) == 2
+	return len(dataInputs(n)) == 1 || len(dataInputs(n)) == 2 && len(n.In) == 2
 }
 
 // growsByChannel reports operators that grow or fall with each element of a channel.
@@ -181,13 +176,10 @@ const maxElems = 1 << 20
 // corners evaluates the node with its inputs at the ends of their intervals,
 // in all combinations.
 func corners(n *ir.Node, r map[*ir.Value][]Range) []Range {
-	var data []int
-	for i, v := range n.In {
-		if v != nil && v.Const == nil {
-			if r[v] == nil || v.Type.Elems() > maxElems {
-				return nil
-			}
-			data = append(data, i)
+	data := dataInputs(n)
+	for _, i := range data {
+		if r[n.In[i]] == nil || n.In[i].Type.Elems() > maxElems {
+			return nil
 		}
 	}
 	t := n.Out[0].Type
@@ -238,12 +230,9 @@ func filled(t ir.Type, r []Range, high bool) *tensor.Dense {
 
 // evaluate runs a node on the given data inputs; nil when it cannot.
 func evaluate(n *ir.Node, in []*tensor.Dense) *tensor.Dense {
-	full := make([]*tensor.Dense, len(n.In))
-	copy(full, in)
-	for i, v := range n.In {
-		if v != nil && v.Const != nil {
-			full[i] = v.Const
-		}
+	full := lists.Make(len(n.In), n.ConstIn)
+	for i, d := range in {
+		full[i] = cmp.Or(full[i], d)
 	}
 	out, err := ir.EvalNode(n, full)
 	if err != nil || len(out) != 1 {
