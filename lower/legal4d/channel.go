@@ -193,11 +193,7 @@ func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 		d = arranged(d.Reshaped(shape), rank, p)
 	}
 	if d.Len() == 1 {
-		out := tensor.New(d.DType, []int{k})
-		for i := range k {
-			out.SetFloat(i, d.Float(0))
-		}
-		return out
+		return d.Reshaped([]int{1}).Take(0, make([]int, k))
 	}
 	return d.Reshaped([]int{k})
 }

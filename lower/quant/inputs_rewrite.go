@@ -224,19 +224,8 @@ func (r *region) restored(v *ir.Value, factors, rests []float64) *ir.Value {
 
 // narrowest has one element of every dimension along which a tensor does not change.
 func narrowest(d *tensor.Dense) *tensor.Dense {
-	for axis := range d.Shape {
-		inner := tensor.Count(d.Shape[axis+1:])
-		shape := slices.Clone(d.Shape)
-		shape[axis] = 1
-		one, same := tensor.New(d.DType, shape), true
-		for i := range d.Len() {
-			k := i/inner/d.Shape[axis]*inner + i%inner
-			if i/inner%d.Shape[axis] == 0 {
-				one.SetFloat(k, d.Float(i))
-			}
-			same = same && d.Float(i) == one.Float(k)
-		}
-		if same {
+	for axis, n := range d.Shape {
+		if one := d.Slice(axis, 0, 1); tensor.Equal(one.Take(axis, make([]int, n)), d) {
 			d = one
 		}
 	}

@@ -205,11 +205,7 @@ func (c *calibrator) collect() {
 		}
 	}
 	c.signals(add)
-	for _, n := range c.g.Nodes {
-		r, ok := c.rules[n]
-		if !ok {
-			continue
-		}
+	c.each(func(n *ir.Node, r rule) {
 		for _, i := range r.in {
 			add(n.In[i])
 		}
@@ -218,7 +214,7 @@ func (c *calibrator) collect() {
 				add(v)
 			}
 		}
-	}
+	})
 }
 
 // dropIdle takes back the quantisation of data movement that no quantised
@@ -244,11 +240,11 @@ func (c *calibrator) dropIdle() {
 			}
 		}
 	}
-	for _, n := range c.g.Nodes {
-		if r, ok := c.rules[n]; ok && !r.passive {
+	c.each(func(n *ir.Node, r rule) {
+		if !r.passive {
 			spread(n, r)
 		}
-	}
+	})
 	maps.DeleteFunc(c.rules, func(n *ir.Node, _ rule) bool { return !busy[n] })
 }
 

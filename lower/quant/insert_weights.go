@@ -250,27 +250,23 @@ func (c *calibrator) raiseScales(list []*group) {
 			of[v] = k
 		}
 	}
-	for _, n := range c.g.Nodes {
-		r, ok := c.rules[n]
-		if !ok || len(n.Out) == 0 {
-			continue
-		}
+	c.each(func(n *ir.Node, r rule) {
 		k := of[n.Out[0]]
 		if k == nil || (r.fixed != nil || k.fixed != nil) && c.layer[n].Data != tensor.I16 {
-			continue
+			return
 		}
 		least := c.leastScale(n, r)
 		if c.opt.Bound && r.narrows && unseen(of[n.In[0]], k) {
 			least = 1.5 * k.params.scale
 		}
 		if least <= k.params.scale {
-			continue
+			return
 		}
 		k.params.scale = float64(float32(least))
 		for _, v := range k.members {
 			c.params[v] = k.params
 		}
-	}
+	})
 }
 
 // unseen reports groups apart that have one quantisation all the same, as where nothing but zeros was seen.

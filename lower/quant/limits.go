@@ -306,10 +306,9 @@ const maxRows = 1 << 14
 // watchRows makes the rows of the nodes that normalise.
 func (c *calibrator) watchRows() map[int]*rowStats {
 	m := map[int]*rowStats{}
-	for _, n := range c.g.Nodes {
-		r, ok := c.rules[n]
-		if !ok || n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
-			continue
+	c.each(func(n *ir.Node, r rule) {
+		if n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
+			return
 		}
 		axis := op.AxisOf(n, n.In[0].Type.Rank())
 		// A row of n elements this far below the largest adds less than half a step.
@@ -322,7 +321,7 @@ func (c *calibrator) watchRows() map[int]*rowStats {
 			depth = max(depth, float64(r.fixed.Scale[0])*255+1)
 		}
 		m[n.ID] = &rowStats{of: n, axis: axis, depth: depth}
-	}
+	})
 	return m
 }
 

@@ -371,9 +371,7 @@ func (c *converter) gates(v *ir.Value, gates int) (form, bool) {
 
 // direction is the part [gates*H, k] of recurrent weights.
 func (c *converter) direction(f form, d int) *ir.Value {
-	s := f.t.Shape
-	k := s[1] * s[2]
-	v := c.g.AddConst(f.v.Name, tensor.Of(s[1:], append([]int8(nil), tensor.As[int8](f.v.Const)[d*k:][:k]...)))
+	v := c.g.AddConst(f.v.Name, f.v.Const.Slice(0, d, d+1).Reshaped(f.t.Shape[1:]))
 	q := *f.t.Quant
 	if q.PerAxis() {
 		q.Axis = 0

@@ -69,12 +69,8 @@ func (f *finder) reduced(n *ir.Node) {
 		others := lists.Where(x.Type.Rank(), func(i int) bool { return i != axes[0] })
 		d = d.Transpose(append([]int{axes[0]}, others...))
 		half := d.Len() / 2
-		flat, re, im := d.Reshaped([]int{2, half}), tensor.New(d.DType, []int{half}), tensor.New(d.DType, []int{half})
-		for i := range half {
-			re.CopyElem(i, flat, i)
-			im.CopyElem(i, flat, half+i)
-		}
-		return re, im
+		flat := d.Reshaped([]int{d.Len()})
+		return flat.Slice(0, 0, half), flat.Slice(0, half, d.Len())
 	})
 }
 

@@ -134,20 +134,10 @@ func lowerConvBF16(n *ir.Node) *call.Lowered {
 // tapsFirst are the weights as the operation reads them: [out][taps][in], those
 // of a transposed convolution turned round.
 func tapsFirst(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
-	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := tensor.New(tensor.BF16, []int{g.COut, taps, ci})
-	for o := range g.COut {
-		for t := range taps {
-			for i := range ci {
-				from := (o*ci+i)*taps + t
-				if g.Transposed {
-					from = ((o/co*ci+i)*co+o%co)*taps + taps - 1 - t
-				}
-				out.SetFloat((o*taps+t)*ci+i, w.Float(from))
-			}
-		}
+	if g.Transposed {
+		w = op.TurnedWeights(g, w)
 	}
-	return out
+	return w.Reshaped([]int{g.COut, g.CIn / g.Group, g.Taps()}).Transpose([]int{0, 2, 1}).Cast(tensor.BF16)
 }
 
 func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {

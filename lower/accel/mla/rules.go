@@ -289,18 +289,16 @@ func rank4(n *ir.Node) bool {
 
 // realValue is the one realValue that a constant holds in all its elements.
 func realValue(v *ir.Value) (float64, bool) {
-	if v == nil || v.Const == nil || v.Const.Len() == 0 {
+	if v == nil || v.Const == nil {
 		return 0, false
 	}
 	d := v.Const
 	if v.Type.Quant != nil {
 		d = ir.Dequantise(d, v.Type.Quant)
 	}
-	x := d.Float(0)
-	for i := 1; i < d.Len(); i++ {
-		if d.Float(i) != x {
-			return 0, false
-		}
+	one, ok := d.Uniform()
+	if !ok {
+		return 0, false
 	}
-	return x, true
+	return one.Float(0), true
 }
