@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -15,12 +16,27 @@ import (
 // or product of them can overflow; real models stay far below.
 const maxExtent = 1 << 30
 
-// window is what Conv, ConvTranspose and the pooling operators share: one
-// entry a spatial dimension, outermost first, all conditions checked.
+// Windows are what Conv, ConvTranspose and the pooling operators share: one
+// entry a spatial dimension, outermost first (H then W in 2-D).
+type Windows struct {
+	In, Out            []int // spatial sizes
+	Kernel             []int
+	Strides, Dilations []int
+	PadBegin, PadEnd   []int
+}
+
+// WindowsOf are those of a convolution or a pool whose shapes are inferred.
+func WindowsOf(n *ir.Node) *Windows {
+	if n.Op.Window.Pools() {
+		return &bug.Must(PoolGeometry(n)).Windows
+	}
+	return &bug.Must(ConvGeometry(n)).Windows
+}
+
+// window is a kernel whose attributes are read, all conditions checked.
 type window struct {
-	autoPad                    string // NOTSET, VALID, SAME_UPPER or SAME_LOWER
-	kernel, strides, dilations []int
-	padBegin, padEnd           []int
+	autoPad string // NOTSET, VALID, SAME_UPPER or SAME_LOWER
+	Windows
 }
 
 // readWindow reads strides, dilations, pads and auto_pad for a kernel whose
@@ -28,8 +44,8 @@ type window struct {
 func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error) {
 	defer fail.Catch(&err)
 	k := len(kernel)
-	w := &window{autoPad: ir.AttrsOf[AutoPadAttr](n).AutoPad, kernel: kernel, strides: ones(k), dilations: ones(k),
-		padBegin: make([]int, k), padEnd: make([]int, k)}
+	w := &window{ir.AttrsOf[AutoPadAttr](n).AutoPad, Windows{Kernel: kernel, Strides: ones(k), Dilations: ones(k),
+		PadBegin: make([]int, k), PadEnd: make([]int, k)}}
 	switch w.autoPad {
 	case "":
 		w.autoPad = "NOTSET"
@@ -49,9 +65,9 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 		copy(into, v)
 		return nil
 	}
-	fail.Check(read("strides", ir.AttrsOf[StridesAttr](n).Strides, w.strides))
+	fail.Check(read("strides", ir.AttrsOf[StridesAttr](n).Strides, w.Strides))
 	if dilations {
-		fail.Check(read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.dilations))
+		fail.Check(read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.Dilations))
 	}
 	for _, x := range kernel {
 		refuse(n, x < 1 || x > maxExtent, "kernel-shape", "the kernel is %v, want values from 1 to %d", kernel,
@@ -68,33 +84,36 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 			}
 			refuse(n, x > maxExtent, "pads", "attribute pads is %v: padding is too large, at most %d", p, maxExtent)
 		}
-		copy(w.padBegin, p[:k])
-		copy(w.padEnd, p[k:])
+		copy(w.PadBegin, p[:k])
+		copy(w.PadEnd, p[k:])
 	}
 	return w, nil
 }
 
-// reach is the input span of the dilated kernel in dimension i.
-func (w *window) reach(i int) int { return (w.kernel[i]-1)*w.dilations[i] + 1 }
+// Reach is the input span of the dilated kernel in dimension i.
+func (w *Windows) Reach(i int) int { return (w.Kernel[i]-1)*w.Dilations[i] + 1 }
+
+// Taps is the number of kernel positions, the product of Kernel.
+func (w *Windows) Taps() int { return product(w.Kernel) }
 
 // slide resolves auto_pad for the spatial input in and gives the spatial
 // output of a sliding window.
 func (w *window) slide(n *ir.Node, in []int, ceil bool) []int {
 	out := make([]int, len(in))
 	for i, size := range in {
-		r, s := w.reach(i), w.strides[i]
+		r, s := w.Reach(i), w.Strides[i]
 		refuse(n, size < 1, "shape", "the input has spatial shape %v, want at least 1 in each dimension", in)
 		if w.autoPad == "SAME_UPPER" || w.autoPad == "SAME_LOWER" {
 			out[i] = (size + s - 1) / s
-			w.padBegin[i], w.padEnd[i] = halves(max((out[i]-1)*s+r-size, 0), w.autoPad == "SAME_UPPER")
+			w.PadBegin[i], w.PadEnd[i] = halves(max((out[i]-1)*s+r-size, 0), w.autoPad == "SAME_UPPER")
 			continue
 		}
-		padded := size + w.padBegin[i] + w.padEnd[i]
+		padded := size + w.PadBegin[i] + w.PadEnd[i]
 		refuse(n, r > padded, "kernel-shape",
 			"the kernel %v with dilations %v spans %d in spatial dimension %d, more than the padded input shape has: "+
-				"%d", w.kernel, w.dilations, r, i, padded)
+				"%d", w.Kernel, w.Dilations, r, i, padded)
 		out[i] = (padded-r)/s + 1
-		if ceil && (padded-r)%s != 0 && out[i]*s < size+w.padBegin[i] {
+		if ceil && (padded-r)%s != 0 && out[i]*s < size+w.PadBegin[i] {
 			out[i]++ // a last window that hangs over the end, unless it would start in the end padding
 		}
 	}
@@ -112,21 +131,14 @@ func halves(total int, upper bool) (begin, end int) {
 func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 
 // ConvGeom is the geometry of Conv and ConvTranspose with auto_pad resolved.
-// The slices hold the spatial dimensions, outermost first (H then W in 2-D).
 type ConvGeom struct {
 	N, CIn, COut, Group int
-	In, Out             []int // spatial sizes
-	Kernel              []int
-	Strides, Dilations  []int
-	PadBegin, PadEnd    []int
+	Windows
 	// OutputPadding is extra output at the end of each dimension, ConvTranspose
 	// only. PadBegin and PadEnd are then what is cut from the full result.
 	OutputPadding []int
 	Transposed    bool
 }
-
-// Taps is the number of kernel positions, the product of Kernel.
-func (g *ConvGeom) Taps() int { return product(g.Kernel) }
 
 // Turned is the int8 weights [I][O/groups][taps] of a ConvTranspose as those of a convolution, [O][taps in opposite
 // order][I/groups].
@@ -145,7 +157,7 @@ func IsDepthwise(g *ConvGeom) bool {
 func (w *window) closeSingles(kernel []int) {
 	for i, k := range kernel {
 		if k == 1 {
-			w.dilations[i] = 1
+			w.Dilations[i] = 1
 		}
 	}
 }
@@ -164,8 +176,8 @@ func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, but the weights have shape %v", ks, w)
 	}
 	win := fail.Must(readWindow(n, kernel, true))
-	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...),
-		Kernel: kernel, Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
+	win.In = slices.Clone(x[2:])
+	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, Windows: win.Windows,
 		Transposed: n.Op.Name == "ConvTranspose"}
 	refuse(n, g.Group < 1, "group", "attribute group is %d, want at least 1", g.Group)
 	refuse(n, g.CIn < 1 || g.CIn%g.Group != 0, "group", "group %d does not divide the %d input channels", g.Group,
@@ -216,7 +228,7 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) {
 	for i, in := range g.In {
 		refuse(n, in < 1 || in > maxExtent, "shape",
 			"the input has spatial shape %v, want at least 1 in each dimension", g.In)
-		full := g.Strides[i]*(in-1) + g.OutputPadding[i] + win.reach(i)
+		full := g.Strides[i]*(in-1) + g.OutputPadding[i] + win.Reach(i)
 		switch {
 		case shape != nil:
 			g.Out[i] = shape[i]
@@ -247,24 +259,18 @@ func checkBias(n *ir.Node, i, channels int) {
 }
 
 // PoolGeom is the geometry of a pooling operator with auto_pad, ceil_mode and
-// global pooling resolved. The slices hold the spatial dimensions.
+// global pooling resolved.
 type PoolGeom struct {
-	N, C               int
-	In, Out            []int
-	Kernel             []int
-	Strides, Dilations []int
-	PadBegin, PadEnd   []int
-	CountPad           bool // AveragePool with count_include_pad
+	N, C int
+	Windows
+	CountPad bool // AveragePool with count_include_pad
 }
-
-// Taps is the number of kernel positions.
-func (g *PoolGeom) Taps() int { return product(g.Kernel) }
 
 // Exact reports that every window lies inside the padded input: false when
 // ceil_mode gave a last window that hangs over the end.
-func (g *PoolGeom) Exact() bool {
-	for i := range g.In {
-		if (g.Out[i]-1)*g.Strides[i]+(g.Kernel[i]-1)*g.Dilations[i]+1 > g.In[i]+g.PadBegin[i]+g.PadEnd[i] {
+func (w *Windows) Exact() bool {
+	for i := range w.In {
+		if (w.Out[i]-1)*w.Strides[i]+w.Reach(i) > w.In[i]+w.PadBegin[i]+w.PadEnd[i] {
 			return false
 		}
 	}
@@ -272,13 +278,13 @@ func (g *PoolGeom) Exact() bool {
 }
 
 // Padded reports any padding, or windows that hang over the end.
-func (g *PoolGeom) Padded() bool {
-	for i := range g.In {
-		if g.PadBegin[i] != 0 || g.PadEnd[i] != 0 {
+func (w *Windows) Padded() bool {
+	for i := range w.In {
+		if w.PadBegin[i] != 0 || w.PadEnd[i] != 0 {
 			return true
 		}
 	}
-	return !g.Exact()
+	return !w.Exact()
 }
 
 // PoolGeometry checks an AveragePool, MaxPool, LpPool or Global*Pool node and
@@ -288,13 +294,13 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	x := n.Input(0).Type.Shape
 	refuse(n, len(x) < 3 || len(x) > 5, "rank",
 		"the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial dimensions", n.In[0], x)
-	g := &PoolGeom{N: x[0], C: x[1], In: append([]int(nil), x[2:]...)}
+	g := &PoolGeom{N: x[0], C: x[1], Windows: Windows{In: slices.Clone(x[2:])}}
 	k := len(g.In)
 	if isGlobalPool(n.Op) {
 		for _, d := range g.In {
 			refuse(n, d < 1, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
 		}
-		g.Kernel, g.Out, g.Strides, g.Dilations = append([]int(nil), g.In...), ones(k), ones(k), ones(k)
+		g.Kernel, g.Out, g.Strides, g.Dilations = slices.Clone(g.In), ones(k), ones(k), ones(k)
 		g.PadBegin, g.PadEnd = make([]int, k), make([]int, k)
 		return g, nil
 	}
@@ -302,15 +308,15 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	refuse(n, len(kernel) != k, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v",
 		kernel, k, x)
 	win := fail.Must(readWindow(n, kernel, true))
-	g.Out = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0)
-	for i, windows := range g.Out {
+	win.In = g.In
+	win.Out = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0)
+	for i, windows := range win.Out {
 		if windows == 1 { // the way to the next one says nothing: the same pool has one form
-			win.strides[i] = 1
+			win.Strides[i] = 1
 		}
 	}
 	win.closeSingles(kernel)
-	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin,
-		win.padEnd
+	g.Windows = win.Windows
 	// before anything is done for every window or tap of a hostile model
 	wantElems(n, "the kernel: ", kernel)
 	wantElems(n, "the output: ", g.Out)

@@ -326,50 +326,35 @@ func callsLibrary(n *ir.Node) bool {
 	return libraryCall.MatchString(comparison.ReplaceAllString(Float32(n.Op.C(n)), "("))
 }
 
-// axes are the spatial dimensions of a window operator: lists with a value for
-// each.
-type axes struct {
-	in, kernel, out, padBegin, padEnd, strides, dilations *[]int
-	outputPadding                                         *[]int // nil: the operator has none
-}
-
-// alongWidth brings dimensions into the form that kernels are fast for. A map of
+// alongWidth brings windows into the form that kernels are fast for. A map of
 // a single column, [C, H, 1], is the same memory as a row, [C, 1, H]: windows
 // that move along H alone run along W, which kernels sweep. What a dimension of
-// size 1 makes meaningless is 1.
-func (a axes) alongWidth() {
-	lists := []*[]int{a.in, a.kernel, a.out, a.padBegin, a.padEnd, a.strides, a.dilations}
-	if a.outputPadding != nil {
-		lists = append(lists, a.outputPadding)
-	}
-	turn := len(*a.in) == 2 && a.single(1) && (*a.in)[0] > 1
-	for _, s := range lists {
+// size 1 makes meaningless is 1. The lists that more points to turn with them.
+func alongWidth(w *op.Windows, more ...*[]int) {
+	turn := len(w.In) == 2 && single(w, 1) && w.In[0] > 1
+	for _, s := range append(more, &w.In, &w.Kernel, &w.Out, &w.PadBegin, &w.PadEnd, &w.Strides, &w.Dilations) {
 		if *s = slices.Clone(*s); turn && len(*s) == 2 {
 			slices.Reverse(*s)
 		}
 	}
-	for d := range *a.in {
-		if (*a.kernel)[d] == 1 {
-			(*a.dilations)[d] = 1
+	for d := range w.In {
+		if w.Kernel[d] == 1 {
+			w.Dilations[d] = 1
 		}
-		if a.single(d) {
-			(*a.strides)[d] = 1
+		if single(w, d) {
+			w.Strides[d] = 1
 		}
 	}
 }
 
 // single reports a dimension of one element and one window, which is this element.
-func (a axes) single(d int) bool {
-	return (*a.in)[d] == 1 && (*a.kernel)[d] == 1 && (*a.out)[d] == 1 && (*a.padBegin)[d] == 0 && (*a.padEnd)[d] == 0
+func single(w *op.Windows, d int) bool {
+	return w.In[d] == 1 && w.Kernel[d] == 1 && w.Out[d] == 1 && w.PadBegin[d] == 0 && w.PadEnd[d] == 0
 }
 
-func convAlongWidth(g *op.ConvGeom) {
-	axes{&g.In, &g.Kernel, &g.Out, &g.PadBegin, &g.PadEnd, &g.Strides, &g.Dilations, &g.OutputPadding}.alongWidth()
-}
+func convAlongWidth(g *op.ConvGeom) { alongWidth(&g.Windows, &g.OutputPadding) }
 
-func poolAlongWidth(g *op.PoolGeom) {
-	axes{&g.In, &g.Kernel, &g.Out, &g.PadBegin, &g.PadEnd, &g.Strides, &g.Dilations, nil}.alongWidth()
-}
+func poolAlongWidth(g *op.PoolGeom) { alongWidth(&g.Windows) }
 
 // windowFact is the geometry of a window operator with the longer dimension of a
 // line as its width. An accelerator has rules of its own about each dimension.

@@ -362,7 +362,7 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 	avg := n.Op == op.AveragePool
 	begin, end := g.PadBegin, make([]int, 2)
 	for i := range 2 {
-		reach := (g.Kernel[i]-1)*g.Dilations[i] + 1
+		reach := g.Reach(i)
 		end[i] = max(0, (y[i]-1)*g.Strides[i]+reach-x[i]-begin[i])
 		if begin[i] >= reach || end[i] >= reach {
 			return nil

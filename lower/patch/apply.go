@@ -241,10 +241,6 @@ func (a *applier) join() {
 
 // columns are the paddings left and right of a window.
 func columns(n *ir.Node) (left, right int) {
-	if n.Op.Window == ir.Convolved {
-		g, _ := op.ConvGeometry(n)
-		return g.PadBegin[1], g.PadEnd[1]
-	}
-	g, _ := op.PoolGeometry(n)
+	g := op.WindowsOf(n)
 	return g.PadBegin[1], g.PadEnd[1]
 }

@@ -64,7 +64,7 @@ func windowed(n *ir.Node) (w window, known, ok bool) {
 		if !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
 			return w, true, false
 		}
-		w.reach, w.stride, w.pad = (g.Kernel[0]-1)*g.Dilations[0]+1, g.Strides[0], g.PadBegin[0]
+		w.reach, w.stride, w.pad = g.Reach(0), g.Strides[0], g.PadBegin[0]
 		ok = image(n.In[0].Type) && max(w.pad, g.PadEnd[0]) < w.reach
 	case n.Op == op.Resize:
 		w, ok = resized(n)
@@ -91,7 +91,7 @@ func convolved(n *ir.Node) (w window, ok bool) {
 		return window{1, 1, 0, g.Strides[0]}, !sized && g.Kernel[0] == g.Strides[0] && g.Dilations[0] == 1 &&
 			g.Out[0] == g.In[0]*g.Strides[0] && g.PadBegin[0] == 0
 	}
-	w = window{(g.Kernel[0]-1)*g.Dilations[0] + 1, g.Strides[0], g.PadBegin[0], 1}
+	w = window{g.Reach(0), g.Strides[0], g.PadBegin[0], 1}
 	return w, max(w.pad, g.PadEnd[0]) < w.reach // no window lies in the padding alone
 }
 

@@ -215,18 +215,13 @@ func taps(n *ir.Node, axis int) (kernel, stride, pad, reach int, ok bool) {
 	if d < 0 {
 		return 0, 0, 0, 0, false
 	}
+	g := op.WindowsOf(n)
 	if n.Op == op.Conv {
-		g := bug.Must(op.ConvGeometry(n))
-		if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
-			return 0, 0, 0, 0, false
-		}
-		return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true
+		ok = n.In[1].Const != nil && (n.Input(2) == nil || n.In[2].Const != nil)
+	} else {
+		ok = g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0
 	}
-	g := bug.Must(op.PoolGeometry(n))
-	if !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
-		return 0, 0, 0, 0, false
-	}
-	return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true
+	return g.Kernel[d], g.Strides[d], g.PadBegin[d], g.Reach(d) - 1, ok
 }
 
 // rowsOf are the rows of input v that rows lo to hi of the node's result are

@@ -183,14 +183,8 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) *ir.Value {
 
 // pads are the paddings of a window with those along one dimension replaced.
 func pads(n *ir.Node, axis, above, below int) []int {
-	var begin, end []int
-	if n.Op == op.Conv {
-		g, _ := op.ConvGeometry(n)
-		begin, end = slices.Clone(g.PadBegin), slices.Clone(g.PadEnd)
-	} else {
-		g, _ := op.PoolGeometry(n)
-		begin, end = slices.Clone(g.PadBegin), slices.Clone(g.PadEnd)
-	}
+	g := op.WindowsOf(n)
+	begin, end := slices.Clone(g.PadBegin), slices.Clone(g.PadEnd)
 	begin[axis-2], end[axis-2] = above, below
 	return append(begin, end...)
 }

@@ -15,8 +15,8 @@ import (
 // TestFields: fields come in the order of C, those of the window where they are not
 // given, structs in structs with theirs, lists as arrays, and what is nil not at all.
 func TestFields(t *testing.T) {
-	w := param.ConvWindow(&op.ConvGeom{In: []int{7}, Out: []int{5}, Kernel: []int{3}, Strides: []int{2},
-		PadBegin: []int{1}, Dilations: []int{1}})
+	w := param.ConvWindow(&op.ConvGeom{Windows: op.Windows{In: []int{7}, Out: []int{5}, Kernel: []int{3},
+		Strides: []int{2}, PadBegin: []int{1}, Dilations: []int{1}}})
 	for _, c := range []struct {
 		p    param.Params
 		want string

@@ -26,18 +26,14 @@ type Window struct {
 }
 
 // ConvWindow is the window of a convolution in one or two dimensions.
-func ConvWindow(g *op.ConvGeom) Window {
-	return windowOf(g.In, g.Out, g.Kernel, g.Strides, g.PadBegin, g.Dilations)
-}
+func ConvWindow(g *op.ConvGeom) Window { return windowOf(&g.Windows) }
 
 // PoolWindow is the window of a pooling in one or two dimensions.
-func PoolWindow(g *op.PoolGeom) Window {
-	return windowOf(g.In, g.Out, g.Kernel, g.Strides, g.PadBegin, g.Dilations)
-}
+func PoolWindow(g *op.PoolGeom) Window { return windowOf(&g.Windows) }
 
-func windowOf(in, out, kernel, strides, pads, dilations []int) Window {
-	return Window{In: Spatial(in, 1), Out: Spatial(out, 1), Kernel: Spatial(kernel, 1), Stride: Spatial(strides, 1),
-		Pad: Spatial(pads, 0), Dilation: Spatial(dilations, 1)}
+func windowOf(w *op.Windows) Window {
+	return Window{In: Spatial(w.In, 1), Out: Spatial(w.Out, 1), Kernel: Spatial(w.Kernel, 1),
+		Stride: Spatial(w.Strides, 1), Pad: Spatial(w.PadBegin, 0), Dilation: Spatial(w.Dilations, 1)}
 }
 
 // fields are the values by their names in C.

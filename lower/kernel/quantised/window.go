@@ -136,8 +136,8 @@ func productConv(n *kernel.Node, products *kernel.Fact[*Product]) (*Convolution,
 		return nil, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -f.Params.FilterOff[0])
 	}
 	one := []int{1}
-	g := &op.ConvGeom{N: f.Rows, CIn: f.Depth, COut: f.Cols, Group: 1, In: one, Out: one, Kernel: one, Strides: one,
-		Dilations: one, PadBegin: []int{0}, PadEnd: []int{0}}
+	g := &op.ConvGeom{N: f.Rows, CIn: f.Depth, COut: f.Cols, Group: 1, Windows: op.Windows{In: one, Out: one,
+		Kernel: one, Strides: one, Dilations: one, PadBegin: []int{0}, PadEnd: []int{0}}}
 	return &Convolution{g, param.Line(1), LayerOf(n, f.Weights(n), f.Cols, f.Params)}, ""
 }
 

@@ -264,8 +264,8 @@ var packedProductRow = row("nncc_conv2d_packed_f32", "",
 		l.low.Unused = unusedTail(n.Node)
 		p := products.Must(n)
 		one := []int{1}
-		g := &op.ConvGeom{N: 1, CIn: p.in, COut: p.out, In: []int{p.rows}, Out: []int{p.rows}, Kernel: one,
-			Strides: one, Dilations: one, PadBegin: []int{0}}
+		g := &op.ConvGeom{N: 1, CIn: p.in, COut: p.out, Windows: op.Windows{In: []int{p.rows},
+			Out: []int{p.rows}, Kernel: one, Strides: one, Dilations: one, PadBegin: []int{0}}}
 		channels := ints("in_c", p.in, "out_c", p.out, "groups", 1)
 		l.call(l.low.Kernel, packedParams(n.Node, convPacked, g, channels), l.in(0), p.pack(), l.out(0))
 	}, op.Gemm, op.MatMul)
