@@ -74,8 +74,8 @@ func (l *looper) upstream(sink *ir.Node) (part []*ir.Node, refused *Fusion) {
 	in := map[*ir.Node]bool{}
 	for _, n := range slices.Backward(l.group.Nodes) {
 		switch {
-		case n != sink && (l.gone[n] || !readWithin(l.g, n.Out[0], in) || !slices.Equal(n.Out[0].Type.Shape, over(sink)) ||
-			inLoop(n) != ""):
+		case n != sink && (l.gone[n] || !readWithin(l.g, n.Out[0], in) ||
+			!slices.Equal(n.Out[0].Type.Shape, over(sink)) || inLoop(n) != ""):
 		case l.why[n] != "" && n == sink:
 			return nil, nil // the nodes before it are sinks of their own
 		case l.why[n] != "":
