@@ -21,7 +21,7 @@ import (
 // Between them may stand Reshapes and Transposes that keep the parts whole, as in attention, whose
 // queries, keys and values are one product.
 //
-// Preconditions: constant weights, one group, several rows of a Gemm (parts of one are views), and
+// Preconditions: constant weights, one group, several rows of a Gemm (parts of one are views), some channels, and
 // no readers but Slices of step 1, Splits and Gathers of one index, which do not overlap. The work
 // does not grow, the copies go, and each part of a float graph gets quantisation parameters of its
 // own. On quantised values it is exact.
@@ -33,7 +33,7 @@ func Parts(d *ir.OpDef) func(c *pass.Ctx, g *ir.Graph) {
 		list := partsOf(g, channels{v: n.Out[0], axis: 1, each: 1})
 		lists.Sort(list, func(a, b part) int { return a.lo - b.lo })
 		for i, p := range list {
-			if i > 0 && p.lo < list[i-1].hi {
+			if i > 0 && p.lo < list[i-1].hi || d == op.Gemm && p.hi-p.lo < fewChannels {
 				return
 			}
 		}
@@ -46,6 +46,9 @@ func Parts(d *ir.OpDef) func(c *pass.Ctx, g *ir.Graph) {
 		g.RemoveUnread(lists.Map(list, func(p part) *ir.Value { return p.v })...)
 	})
 }
+
+// fewChannels of a Gemm are copied for less than a call.
+const fewChannels = 8
 
 // separable: there is a weight and a bias for each channel, and what takes channels out of the result copies them.
 func separable(n *ir.Node) bool {
