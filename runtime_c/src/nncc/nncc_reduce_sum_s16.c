@@ -11,7 +11,7 @@
 #define NNCC_COLUMNS 8
 
 /* The result of a sum by its definition. */
-static int32_t nncc_reduced(const nncc_reduce_s8_params *p, int32_t acc)
+static int32_t nncc_reduced_s16(const nncc_reduce_s8_params *p, int32_t acc)
 {
     double v = (double)acc * p->in_scale;
     v = v / (double)p->divisor;
@@ -37,7 +37,7 @@ static void nncc_reduced_all(const nncc_reduce_s8_params *p, const int32_t *sum,
 
             y[i] = (int16_t)(r < lo ? lo : (r > hi ? hi : r));
         } else {
-            y[i] = (int16_t)nncc_reduced(p, acc);
+            y[i] = (int16_t)nncc_reduced_s16(p, acc);
         }
     }
 }
@@ -65,7 +65,7 @@ static inline int32_t nncc_halves_sum(const int16_t *x, int32_t n)
 }
 
 /* The sums of n columns of rows, `pitch` apart. */
-static inline void nncc_columns_sum(const int16_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+static inline void nncc_columns_sum_s16(const int16_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
 {
     int32_t c = 0;
 
@@ -122,7 +122,7 @@ void nncc_reduce_sum_s16(const nncc_reduce_s8_params *p, const int16_t *x, int16
             }
         } else {
             n = inner - column < NNCC_COLUMNS ? inner - column : NNCC_COLUMNS;
-            nncc_columns_sum(x + column, axis, inner, n, sum);
+            nncc_columns_sum_s16(x + column, axis, inner, n, sum);
             column += n;
             if (column == inner) {
                 column = 0;
