@@ -15,8 +15,8 @@ import (
 // Parts makes a Gemm, or another product as named, into one for each part of its channels that
 // is read alone:
 //
-//	%p = Gemm(%x, %w, %b)                  %q = Gemm(%x, %w[:, 0:4], %b[0:4])
-//	%q, %k = Split(%p) {axis=1}      =>    %k = Gemm(%x, %w[:, 4:8], %b[4:8])
+//	%p = Gemm(%x, %w, %b)                  %q = Gemm(%x, %w[:, 0:8], %b[0:8])
+//	%q, %k = Split(%p) {axis=1}      =>    %k = Gemm(%x, %w[:, 8:16], %b[8:16])
 //
 // Between them may stand Reshapes and Transposes that keep the parts whole, as in attention, whose
 // queries, keys and values are one product.

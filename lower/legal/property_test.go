@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal"
@@ -103,32 +104,50 @@ func TestThreeDimensions(t *testing.T) {
 	}
 }
 
-// TestProductParts draws products whose columns are read in parts, behind a Reshape and a Transpose.
+// TestProductParts draws products of reals or integers, whose columns are read in parts behind a Reshape and a
+// Transpose.
 func TestProductParts(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dims, perm := []int{2 + r.IntN(2), 2 + r.IntN(3), 1 + r.IntN(3), 5 + r.IntN(6)}, r.Perm(4)
 		axis, cols := slices.Index(perm, 1), dims[1]*dims[2]*dims[3]
+		size := lists.Make(4, func(d int) int { return dims[perm[d]] })
+		of := func(shape ...int) string { // the type of a result
+			text := strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
+			if seed%2 == 0 {
+				return "f64" + text
+			}
+			return "i8" + text + " q(0.1:-5)"
+		}
+		in, bias, weights := "f64", "f64", ""
+		if seed%2 != 0 {
+			scales := lists.Make(cols, func(c int) string { return fmt.Sprintf("%d.5:0", c%7) })
+			in, bias, weights = "i8", "i32", " q(axis=1,"+strings.Join(scales, ",")+")"
+		}
 		text := fmt.Sprintf(`graph "g" {
-			in %%x : f64[%d,3]
-			const %%w : f64[3,%d] = rand 1
-			const %%b : f64[%d] = rand 2
-			%%p = Gemm(%%x, %%w, %%b)
+			in %%x : %s
+			const %%w : %s[3,%d]%s = rand 1
+			const %%b : %s[%d] = rand 2
+			%%p : %s = Gemm(%%x, %%w, %%b)
 			const %%s : i64[4] = {%d,%d,%d,%d}
-			%%r = Reshape(%%p, %%s)
-			%%t = Transpose(%%r) {perm=[%d,%d,%d,%d]}
+			%%r : %s = Reshape(%%p, %%s)
+			%%t : %s = Transpose(%%r) {perm=[%d,%d,%d,%d]}
 			const %%a : i64[1] = {%d}
-			`, dims[0], cols, cols, dims[0], dims[1], dims[2], dims[3], perm[0], perm[1], perm[2], perm[3], axis)
+			`, of(dims[0], 3), in, cols, weights, bias, cols, of(dims[0], cols), dims[0], dims[1], dims[2], dims[3],
+			of(dims...), of(size...), perm[0], perm[1], perm[2], perm[3], axis)
+		whole, one := slices.Delete(slices.Clone(size), axis, axis+1), slices.Clone(size)
+		one[axis] = 1
 		kind, out, all := r.IntN(3), "", []string{}
 		for i := range dims[1] {
 			y := fmt.Sprintf("%%y%d", i)
-			out, all = out+fmt.Sprintf("out \"y%d\" = %s\n", i, y), append(all, y)
+			out, all = out+fmt.Sprintf("out \"y%d\" = %s\n", i, y), append(all, y+" : "+of(one...))
 			switch kind {
 			case 0:
-				text += fmt.Sprintf("const %%i%d : i64[] = {%d}\n%s = Gather(%%t, %%i%d) {axis=%d}\n", i, i, y, i, axis)
+				text += fmt.Sprintf("const %%i%d : i64[] = {%d}\n%s : %s = Gather(%%t, %%i%d) {axis=%d}\n", i, i, y,
+					of(whole...), i, axis)
 			case 1:
 				text += fmt.Sprintf("const %%i%d : i64[1] = {%d}\nconst %%j%d : i64[1] = {%d}\n"+
-					"%s = Slice(%%t, %%i%d, %%j%d, %%a)\n", i, i, i, i+1, y, i, i)
+					"%s : %s = Slice(%%t, %%i%d, %%j%d, %%a)\n", i, i, i, i+1, y, of(one...), i, i)
 			}
 		}
 		if kind == 2 {
@@ -138,6 +157,32 @@ func TestProductParts(t *testing.T) {
 		kept := irtest.Count(g, []string{"Gather", "Slice", "Split"}[kind])
 		testenv.Check(t, (irtest.Count(g, "Gemm") == dims[1] && kept == 0) == (dims[2]*dims[3] >= 8),
 			"seed %d: parts stay in, or are too small\n%s", seed, g)
+	}
+}
+
+// TestFactors draws a factor behind views and products of what has weights, which takes it unless another reads what
+// stands between them, or an activation does.
+func TestFactors(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		text := "graph \"g\" {\nin %x : f64[4,3]\nin %z : f64[2,2,2]\nconst %w : f64[3,2] = rand 1\n" +
+			"const %b : f64[2] = rand 2\nconst %s : i64[3] = splat 2\nconst %c : f64[] = {-1.5}\n" +
+			"%g = Gemm(%x, %w, %b)\n%v0 = Reshape(%g, %s)\n"
+		if r.IntN(4) == 0 {
+			text = strings.Replace(text, "%b)", "%b) {act_min=-0.1}", 1)
+		}
+		n := r.IntN(4)
+		for i := range n {
+			text += fmt.Sprintf("%%v%d = ", i+1) + fmt.Sprintf([]string{"Transpose(%%v%d) {perm=[1,0,2]}\n",
+				"MatMul(%%v%d, %%z)\n", "MatMul(%%z, %%v%d)\n"}[r.IntN(3)], i)
+		}
+		text += fmt.Sprintf("%%m = Mul(%%v%d, %%c)\nout \"m\" = %%m\n", n)
+		if r.IntN(4) == 0 {
+			text += fmt.Sprintf("out \"v\" = %%v%d\n", r.IntN(n+1))
+		}
+		g := only(t, irtest.Parse(t, text+"}"), "factors")
+		stays := strings.Contains(text, "act_min") || strings.Contains(text, "\"v\"")
+		testenv.Check(t, (irtest.Count(g, "Mul") == 1) == stays, "seed %d: a factor in\n%s", seed, g)
 	}
 }
 
