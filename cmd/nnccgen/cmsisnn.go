@@ -321,3 +321,13 @@ func (x *exprs) call(e *ast.CallExpr) (*jen.Statement, error) {
 	}
 	return jen.Id(kbCalls[name.Name]).Call(args...), nil
 }
+
+// multi puts each value of a composite literal on its own line.
+var multi = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+
+// fields writes a composite literal's fields in the order given, on one line.
+func fields(kv ...jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ","}, kv...)
+}
+
+func field(name string, v jen.Code) jen.Code { return jen.Id(name).Op(":").Add(v) }

@@ -3,18 +3,24 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
+
+// schemasFile is what is imported, below the repository's root.
+const schemasFile = "frontend/onnx/schema/schemas.json"
 
 // importSchemas reads the operator change logs of an ONNX release (docs/Changelog.md
 // and docs/Changelog-ml.md there) and writes schemas.json. Only facts are taken:
@@ -23,7 +29,7 @@ func importSchemas(root string, files []string) error {
 	if len(files) == 0 {
 		return fmt.Errorf("import-schemas needs the ONNX change logs (docs/Changelog.md, docs/Changelog-ml.md)")
 	}
-	var all []opFacts
+	var all []schema.Facts
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
@@ -50,7 +56,7 @@ func importSchemas(root string, files []string) error {
 			return fmt.Errorf("%s-%d stands twice", a.Name, a.Since)
 		}
 	}
-	return writeFacts(root, schemasFile, all)
+	return writeFacts(filepath.Join(root, filepath.FromSlash(schemasFile)), all)
 }
 
 var (
@@ -72,8 +78,8 @@ var exactDefaults = map[string]string{
 	"Adagrad.epsilon 0.0":         "1e-6",
 }
 
-func parseChangelog(text string) ([]opFacts, error) {
-	var ops []opFacts
+func parseChangelog(text string) ([]schema.Facts, error) {
+	var ops []schema.Facts
 	section := ""
 	for n, line := range strings.Split(text, "\n") {
 		if m := reHeading.FindStringSubmatch(line); m != nil {
@@ -82,7 +88,7 @@ func parseChangelog(text string) ([]opFacts, error) {
 			if i := strings.LastIndexByte(name, '.'); i >= 0 {
 				domain, name = name[:i], name[i+1:]
 			}
-			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since,
+			ops = append(ops, schema.Facts{Domain: domain, Name: name, Since: since,
 				Deprecated: strings.Contains(line, "(deprecated)")})
 			section = ""
 			continue
@@ -103,16 +109,16 @@ func parseChangelog(text string) ([]opFacts, error) {
 		if section == "" || section == "Version" || !strings.HasPrefix(line, "<dt>") {
 			continue
 		}
-		if err := op.entry(section, line); err != nil {
+		if err := entry(op, section, line); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
 	for i := range ops {
 		o := &ops[i]
-		if o.InMin != nil && *o.InMin == minParams(o.In) {
+		if o.InMin != nil && *o.InMin == schema.Fewest(o.In) {
 			o.InMin = nil
 		}
-		if o.OutMin != nil && *o.OutMin == minParams(o.Out) {
+		if o.OutMin != nil && *o.OutMin == schema.Fewest(o.Out) {
 			o.OutMin = nil
 		}
 	}
@@ -120,7 +126,7 @@ func parseChangelog(text string) ([]opFacts, error) {
 }
 
 // entry reads a line of a section.
-func (o *opFacts) entry(section, line string) (err error) {
+func entry(o *schema.Facts, section, line string) (err error) {
 	defer fail.Catch(&err)
 	m := reEntry.FindStringSubmatch(line)
 	if m == nil {
@@ -145,8 +151,8 @@ func (o *opFacts) entry(section, line string) (err error) {
 	return nil
 }
 
-func parseParam(name, tags, typ string) (paramFacts, error) {
-	p := paramFacts{name, shortType(typ)}
+func parseParam(name, tags, typ string) (schema.ParamFacts, error) {
+	p := schema.ParamFacts{name, shortType(typ)}
 	var flags []string
 	for _, t := range strings.Split(tags, ", ") {
 		switch t {
@@ -165,17 +171,17 @@ func parseParam(name, tags, typ string) (paramFacts, error) {
 	return p, nil
 }
 
-func parseAttr(op *opFacts, name, rest string) (attrFacts, error) {
+func parseAttr(op *schema.Facts, name, rest string) (schema.AttrFacts, error) {
 	m := reAttr.FindStringSubmatch(rest)
 	if m == nil {
-		return attrFacts{}, fmt.Errorf("attribute %s: %q is not understood", name, rest)
+		return schema.AttrFacts{}, fmt.Errorf("attribute %s: %q is not understood", name, rest)
 	}
 	t := m[1]
 	if one, ok := strings.CutPrefix(t, "list of "); ok {
 		t = one
 	}
 	t = strings.ToUpper(strings.ReplaceAll(t, " ", "_"))
-	a := attrFacts{Name: name, Type: t, Required: m[2] == "required"}
+	a := schema.AttrFacts{Name: name, Type: t, Required: m[2] == "required"}
 	if !attrTypes[t] {
 		return a, fmt.Errorf("attribute %s has the unknown type %q", name, m[1])
 	}
@@ -199,7 +205,7 @@ var attrTypes = map[string]bool{
 }
 
 // defaultJSON turns a default as the change log prints it into JSON.
-func defaultJSON(op *opFacts, name, typ, d string) (string, error) {
+func defaultJSON(op *schema.Facts, name, typ, d string) (string, error) {
 	switch typ {
 	case "INT", "FLOAT":
 		key := op.Name + "." + name + " " + d
@@ -265,4 +271,23 @@ func shortType(t string) string {
 		j := i + strings.IndexByte(t[i:], ')')
 		t = t[:i] + t[i+len("tensor("):j] + t[j+1:]
 	}
+}
+
+// writeFacts writes one operator a line, so that changes show as lines.
+func writeFacts(file string, ops []schema.Facts) error {
+	var b bytes.Buffer
+	b.WriteString("[\n")
+	for i, o := range ops {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(o); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1)
+	}
+	b.WriteString("\n]\n")
+	return os.WriteFile(file, b.Bytes(), 0o644)
 }

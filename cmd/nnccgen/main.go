@@ -81,7 +81,6 @@ type table struct {
 
 // tables is the registry; a new generated table is one line here.
 var tables = []table{
-	{"schemas", "frontend/onnx/schema/schema_gen.go", schemaTable},
 	{"cmsisnn", "ir/qref/cmsis/rows_gen.go", cmsisTable},
 	{"params", "lower/kernel/param/params_gen.go", paramTable},
 }

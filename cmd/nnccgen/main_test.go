@@ -4,12 +4,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
@@ -30,13 +32,14 @@ func TestTablesAreCurrent(t *testing.T) {
 
 // TestFactsFormat: reading and writing the imported file gives the same bytes.
 func TestFactsFormat(t *testing.T) {
-	root := filepath.Join("..", "..")
-	ops := testenv.Must(readFacts(root, schemasFile))(t)
-	tmp := t.TempDir()
-	testenv.OK(t, os.MkdirAll(filepath.Join(tmp, filepath.Dir(schemasFile)), 0o755))
-	testenv.OK(t, writeFacts(tmp, schemasFile, ops))
-	a, _ := os.ReadFile(filepath.Join(root, schemasFile))
-	b, _ := os.ReadFile(filepath.Join(tmp, schemasFile))
+	a := testenv.Must(os.ReadFile(filepath.Join("..", "..", schemasFile)))(t)
+	var ops []schema.Facts
+	d := json.NewDecoder(bytes.NewReader(a))
+	d.DisallowUnknownFields()
+	testenv.OK(t, d.Decode(&ops))
+	tmp := filepath.Join(t.TempDir(), "schemas.json")
+	testenv.OK(t, writeFacts(tmp, ops))
+	b := testenv.Must(os.ReadFile(tmp))(t)
 	testenv.Check(t, bytes.Equal(a, b), "schemas.json is not in the form that import-schemas writes")
 }
 
@@ -86,11 +89,11 @@ This version of the operator has been available since version 3 of the default O
 `
 	ops := testenv.Must(parseChangelog(log))(t)
 	one := 1
-	want := []opFacts{
+	want := []schema.Facts{
 		{Name: "Blend", Since: 3, InMin: &one,
-			In:  []paramFacts{{"x", "T"}, {"k", "int64", "optional"}, {"rest", "V", "variadic mixed"}},
-			Out: []paramFacts{{"y", "T"}},
-			Attrs: []attrFacts{
+			In:  []schema.ParamFacts{{"x", "T"}, {"k", "int64", "optional"}, {"rest", "V", "variadic mixed"}},
+			Out: []schema.ParamFacts{{"y", "T"}},
+			Attrs: []schema.AttrFacts{
 				{Name: "axes", Type: "INTS", Default: []byte("[0,2]")},
 				{Name: "how", Type: "STRING", Default: []byte(`""`)},
 				{Name: "rate", Type: "FLOAT", Default: []byte("1e-05")},

@@ -3,18 +3,16 @@
 // Package schema is the table of ONNX operator definitions: for every operator
 // and every version its inputs, outputs, attributes and type constraints.
 //
-// The table is generated from schemas.json (the ai.onnx, ai.onnx.ml and preview
-// domains) and contrib.json (com.microsoft operators that ONNX Runtime's quantiser
-// and optimiser write, and those of QONNX); see README.md.
+// The table is schemas.json (the ai.onnx, ai.onnx.ml and preview domains),
+// contrib.json (com.microsoft operators that ONNX Runtime's quantiser and optimiser
+// write, and those of QONNX) and early.json; see README.md.
 package schema
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/nncc/nncc/frontend/text"
 )
@@ -43,6 +41,8 @@ type Schema struct {
 	In, Out       []Param
 	Attrs         []Attr // sorted by name
 	Vars          []Var
+
+	until int // of Early: the last opset; 0: until the standard has an operator of the name
 }
 
 // Option says whether a parameter may be left out.
@@ -107,7 +107,7 @@ type Attr struct {
 	Name     string
 	Type     AttrType
 	Required bool
-	// Default is nil, or a float32, int64, string, []float32, []int64 or []string.
+	// Default is what JSON makes of it: nil, a float64, a string, or a list.
 	Default any
 }
 
@@ -160,18 +160,6 @@ func (s *Schema) Allowed(p *Param) (types *Types, variable string) {
 	return ParseTypes(p.Type), ""
 }
 
-type key struct{ domain, name string }
-
-var index = sync.OnceValue(func() map[key][]*Schema {
-	m := map[key][]*Schema{}
-	for i := range table {
-		s := &table[i]
-		k := key{s.Domain, s.Name}
-		m[k] = append(m[k], s)
-	}
-	return m
-})
-
 // Domain gives the name by which the table knows a domain: ai.onnx is "".
 func Domain(d string) string {
 	if d == "ai.onnx" {
@@ -217,10 +205,10 @@ func Lookup(domain, op string, opset int64) *Schema {
 }
 
 // Versions lists all versions of an operator, oldest first; empty where unknown.
-func Versions(domain, op string) []*Schema { return index()[key{Domain(domain), op}] }
+func Versions(domain, op string) []*Schema { return loaded().operators[key{Domain(domain), op}] }
 
 // MaxOpset is the newest opset of a domain that the table knows, 0 for an unknown domain.
-func MaxOpset(domain string) int { return maxOpsets[Domain(domain)] }
+func MaxOpset(domain string) int { return loaded().newest[Domain(domain)] }
 
 // Closed reports the domains whose operators the table lists completely, those of
 // ONNX; of another known domain (com.microsoft, QONNX's) it lists those that matter here.
@@ -228,15 +216,10 @@ func Closed(domain string) bool {
 	return MaxOpset(domain) > 0 && (Domain(domain) == "" || strings.HasPrefix(domain, "ai.onnx"))
 }
 
-// Domains lists the domains of the table, ai.onnx (as "") first.
-func Domains() []string {
-	return slices.Sorted(maps.Keys(maxOpsets))
-}
-
 // Operators lists the names of a domain's operators, sorted.
 func Operators(domain string) []string {
 	var n []string
-	for k := range index() {
+	for k := range loaded().operators {
 		if k.domain == Domain(domain) {
 			n = append(n, k.name)
 		}
@@ -260,81 +243,22 @@ func Near(domain, op string) string {
 	return best
 }
 
-// early are the operators that ONNX Runtime registers in ai.onnx although the
-// standard has them later, in another form, or not at all (its contrib
-// definitions; models in which its optimiser fused nodes, and old ones, have them).
-// Those that were experimental in ONNX hold until opset 9.
-var early = []earlyOp{
-	{9, Schema{Name: "Affine", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Attrs: factors(1, 0),
-		Vars: floats}},
-	{9, Schema{Name: "Crop", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "border", Type: Ints}, {Name: "scale", Type: Ints}}}},
-	{9, Schema{Name: "ImageScaler", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "bias", Type: Floats}, {Name: "scale", Type: Float, Default: float32(1)}}}},
-	{0, Schema{Name: "LayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: mixed,
-		In:  []Param{{"X", "T", Single}, {"Scale", "V", Single}, {"B", "V", Optional}},
-		Out: []Param{{"Y", "V", Single}, {"Mean", "U", Optional}, {"InvStdDev", "U", Optional}}, Attrs: norm}},
-	{0, Schema{Name: "MeanVarianceNormalization", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "across_channels", Type: Int, Default: int64(0)},
-			{Name: "normalize_variance", Type: Int, Default: int64(1)}}}},
-	{9, Schema{Name: "ParametricSoftplus", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
-	{9, Schema{Name: "Scale", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "scale", Type: Float, Default: float32(1)}}}},
-	{9, Schema{Name: "ScaledTanh", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
-	{0, Schema{Name: "SimplifiedLayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: mixed,
-		In:  []Param{{"X", "T", Single}, {"scale", "V", Single}},
-		Out: []Param{{"Y", "V", Single}, {"inv_std_var", "U", Optional}}, Attrs: norm}},
-	{0, Schema{Name: "ThresholdedRelu", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "alpha", Type: Float, Default: float32(1)}}}},
-}
-
-var (
-	oneIn  = []Param{{"X", "T", Single}}
-	oneOut = []Param{{"Y", "T", Single}}
-	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
-	mixed  = []Var{{"T", floats[0].Types}, {"U", floats[0].Types}, {"V", floats[0].Types}}
-	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {
-		Name: "epsilon", Type: Float, Default: float32(1e-5)},
-		{Name: "stash_type", Type: Int, Default: int64(1)}}
-)
-
-func factors(alpha, beta float32) []Attr {
-	return []Attr{{Name: "alpha", Type: Float, Default: alpha}, {Name: "beta", Type: Float, Default: beta}}
-}
-
-// earlyOp is an operator that holds until an opset; 0: until the standard has one
-// of its name.
-type earlyOp struct {
-	until int
-	Schema
-}
-
 // Early finds an operator of ai.onnx that ONNX Runtime knows in an opset in
 // which the standard has none of that name; nil where there is no such.
 func Early(op string, opset int64) *Schema {
 	if Lookup("", op, opset) != nil {
 		return nil
 	}
-	i := slices.IndexFunc(early, func(s earlyOp) bool {
-		return s.Name == op && int64(s.Since) <= opset && (s.until == 0 || opset <= int64(s.until))
-	})
-	if i < 0 {
-		return nil
+	for _, s := range loaded().early {
+		if s.Name == op && int64(s.Since) <= opset && (s.until == 0 || opset <= int64(s.until)) {
+			return s
+		}
 	}
-	return &early[i].Schema
+	return nil
 }
 
 // IsEarly reports a schema that Early gives.
-func IsEarly(s *Schema) bool {
-	for i := range early {
-		if s == &early[i].Schema {
-			return true
-		}
-	}
-	return false
-}
+func IsEarly(s *Schema) bool { return slices.Contains(loaded().early, s) }
 
 // Types is a set of value types. The masks have bit n set for the element type
 // with TensorProto.DataType number n.
