@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -24,8 +25,11 @@ var (
 	fieldRE   = regexp.MustCompile(`(\w+)\s*(?:\[[^\]]*\])?$`)
 )
 
-// paramTable builds a Go type for every parameter struct of the runtime's headers.
-func paramTable(root string) (*jen.File, error) {
+// paramsFile is what is generated, below the repository's root.
+const paramsFile = "lower/kernel/param/params_gen.go"
+
+// params is a Go type for every parameter struct of the runtime's headers.
+func params(root string) ([]byte, error) {
 	bodies := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(root, "runtime_c", "include"),
 		func(path string, _ fs.DirEntry, err error) error {
@@ -62,7 +66,9 @@ func paramTable(root string) (*jen.File, error) {
 		f.Comment("CType is the struct in C.")
 		f.Func().Params(jen.Op("*").Id(camel(name))).Id("CType").Params().String().Block(jen.Return(jen.Lit(c)))
 	}
-	return f, nil
+	var b bytes.Buffer
+	err = f.Render(&b)
+	return b.Bytes(), err
 }
 
 // goType is that of field x of a declaration: a pointer is an argument, a structure its Go

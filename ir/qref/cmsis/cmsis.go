@@ -3,7 +3,7 @@
 // Package cmsis is what nncc knows about CMSIS-NN: which inner function a call
 // runs on which core, how much scratch it takes, what it asks of its operands,
 // what it reads behind their ends and what it gets wrong. The knowledge is the
-// table cmsis.csv; rows_gen.go is made from it (go run ./cmd/nnccgen cmsisnn).
+// table cmsis.csv.
 //
 // The package knows shapes, not graphs: dimensions are NHWC, filters
 // {output channels, H, W, input channels}, depthwise ones {1, H, W, channels}.
@@ -12,9 +12,11 @@ package cmsis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Revision of CMSIS-NN that the table describes.
@@ -34,17 +36,11 @@ const (
 // All builds.
 const All = PlainC | DSP | MVE
 
+var buildNames = map[string]Build{"mve": MVE, "dsp": DSP, "c": PlainC, "all": All}
+
 func (b Build) String() string {
-	var s []string
-	for _, x := range []struct {
-		b    Build
-		name string
-	}{{MVE, "mve"}, {DSP, "dsp"}, {PlainC, "c"}} {
-		if b&x.b != 0 {
-			s = append(s, x.name)
-		}
-	}
-	return strings.Join(s, " ")
+	return strings.Join(lists.Filter([]string{"mve", "dsp", "c"}, func(s string) bool { return b&buildNames[s] != 0 }),
+		" ")
 }
 
 // Dims are NHWC dimensions.
@@ -63,11 +59,11 @@ type Query struct {
 	Stride, Pad, Dilation Tile // Pad: top and left
 	ChMult                int  // depthwise
 
-	InOff, FilterOff, OutOff int
-	HasBias, PerChannel      bool
-	SingleRounding           bool
-	Rank                     int  // of a transposition
-	Identity                 bool // a transposition that moves nothing
+	InOffset, FilterOffset, OutOffset int
+	HasBias, PerChannel               bool
+	SingleRounding                    bool
+	Rank                              int  // of a transposition
+	Identity                          bool // a transposition that moves nothing
 }
 
 // Kind is what a row says.
@@ -87,34 +83,19 @@ var kindNames = [...]string{"route", "scratch", "wants", "align", "overread", "d
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Term is one condition; all terms of a row must hold. It is a comparison of
-// Left and Right, or Is.
+// Term is one condition; all terms of a row must hold. That of a comparison has its sides, too.
 type Term struct {
 	Text                    string
-	Is                      func(q *Query) bool
-	Left, Right             func(q *Query) int
+	Is                      expr
+	Left, Right             expr
 	LeftText, Op, RightText string
 }
 
 // Holds evaluates the condition.
-func (t *Term) Holds(q *Query) bool {
-	if t.Is != nil {
-		return t.Is(q)
-	}
-	a, b := t.Left(q), t.Right(q)
-	switch t.Op {
-	case "==":
-		return a == b
-	case "!=":
-		return a != b
-	case "<":
-		return a < b
-	case "<=":
-		return a <= b
-	case ">":
-		return a > b
-	}
-	return a >= b
+func (t *Term) Holds(q *Query) bool { return t.Is(q) != 0 }
+
+func holds(all []Term, q *Query) bool {
+	return !slices.ContainsFunc(all, func(t Term) bool { return !t.Holds(q) })
 }
 
 // Row is a line of the table.
@@ -126,33 +107,16 @@ type Row struct {
 	When     []Term
 	WhenText string
 	Value    string
-	Bytes    func(q *Query) int  // Scratch; nil: that of the function it routes to
-	AsConv   bool                // Route: Value gets the filter of a convolution
-	Until    string              // Defect: first revision without it, "" where Revision has it
-	Worth    func(q *Query) bool // Route: worth a word when it is not taken; nil: never
+	Bytes    expr   // Scratch; nil: that of the function it routes to
+	AsConv   bool   // Route: Value gets the filter of a convolution
+	Until    string // Defect: first revision without it, "" where Revision has it
+	Worth    expr   // Route: worth a word when it is not taken; nil: never
 	Says     string
 	Source   string
 }
 
-// rows are set when the program starts: their functions refer to them.
-var rows []Row
-
-func init() { rows = table() }
-
-// Rows is the whole table.
-func Rows() []Row { return rows }
-
 func (r *Row) applies(fn string, kind Kind, q *Query) bool {
-	return r.Kind == kind && r.Function == fn && r.Builds&q.Build != 0 && r.holds(q)
-}
-
-func (r *Row) holds(q *Query) bool {
-	for i := range r.When {
-		if !r.When[i].Holds(q) {
-			return false
-		}
-	}
-	return true
+	return r.Kind == kind && r.Function == fn && r.Builds&q.Build != 0 && holds(r.When, q)
 }
 
 // asConv is a depthwise query with one input channel as the convolution that
@@ -203,15 +167,14 @@ func Ask(fn string, q *Query) Choice {
 // worth a word is noted.
 func step(fn string, q *Query, missed *[]Missed) (string, *Row) {
 	noted := false
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows() {
 		if r.Kind != Route || r.Function != fn {
 			continue
 		}
 		if r.applies(fn, Route, q) {
 			return r.Value, r
 		}
-		if !noted && r.Builds&q.Build != 0 && r.Worth != nil && r.Worth(q) {
+		if !noted && r.Builds&q.Build != 0 && r.Worth != nil && r.Worth(q) != 0 {
 			*missed, noted = append(*missed, Missed{r, r.against(q)}), true
 		}
 	}
@@ -221,8 +184,8 @@ func step(fn string, q *Query, missed *[]Missed) (string, *Row) {
 // against says which conditions of a row do not hold.
 func (r *Row) against(q *Query) []string {
 	var out []string
-	for i := range r.When {
-		if t := &r.When[i]; !t.Holds(q) {
+	for _, t := range r.When {
+		if !t.Holds(q) {
 			out = append(out, t.fails(q))
 		}
 	}
@@ -231,7 +194,7 @@ func (r *Row) against(q *Query) []string {
 
 // fails is "stride.w is 2, wanted 1".
 func (t *Term) fails(q *Query) string {
-	if t.Is != nil {
+	if t.Op == "" {
 		return "not " + t.Text
 	}
 	want := t.RightText
@@ -259,8 +222,7 @@ func (c *Choice) Reason() string {
 // Size is the scratch memory of a call of fn, in bytes. It panics for a
 // function that the table has no size for.
 func Size(fn string, q *Query) int {
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows() {
 		if !r.applies(fn, Scratch, q) {
 			continue
 		}
@@ -289,8 +251,8 @@ func met(fn string, q *Query, kind Kind, past bool) []*Row {
 	var out []*Row
 	c := Ask(fn, q)
 	for i, f := range c.Chain {
-		for k := range rows {
-			if r := &rows[k]; r.applies(f, kind, c.queries[i]) && (r.Until != "") == past && r.Value != "scratch" {
+		for _, r := range rows() {
+			if r.applies(f, kind, c.queries[i]) && (r.Until != "") == past && r.Value != "scratch" {
 				out = append(out, r)
 			}
 		}
@@ -304,8 +266,8 @@ func Unmet(fn string, q *Query) []string {
 	var out []string
 	c := Ask(fn, q)
 	for i, f := range c.Chain {
-		for k := range rows {
-			if r := &rows[k]; r.Kind == Wants && r.Function == f && r.Builds&q.Build != 0 && !r.holds(c.queries[i]) {
+		for _, r := range rows() {
+			if r.Kind == Wants && r.Function == f && r.Builds&q.Build != 0 && !holds(r.When, c.queries[i]) {
 				out = append(out, fmt.Sprintf("%s wants %s: %s", f, r.Says, strings.Join(r.against(c.queries[i]),
 					", ")))
 			}
@@ -352,13 +314,4 @@ func overflow16(filter []int8, cols, first int) string {
 		}
 	}
 	return ""
-}
-
-func up(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
-
-func pick(c bool, a, b int) int {
-	if c {
-		return a
-	}
-	return b
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,6 +147,17 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s in builds for %s: %s because %q, want %s because %q", c.fn, c.q.Build, got.Kernel,
 				got.Reason(), c.kernel, c.why)
 		}
+	}
+}
+
+// TestRows: every row has an identifier of its own, a kind, a build and a source.
+func TestRows(t *testing.T) {
+	source := regexp.MustCompile(`^((; )?(Source|Include)/[\w/]+\.[ch]:\d+-\d+)+$`)
+	seen := map[string]bool{}
+	for _, r := range cmsis.Rows() {
+		testenv.Check(t, r.ID != "" && !seen[r.ID] && r.Kind <= cmsis.Defect && r.Builds != 0 &&
+			source.MatchString(r.Source), "row %+v", r)
+		seen[r.ID] = true
 	}
 }
 

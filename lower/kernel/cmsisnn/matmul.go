@@ -40,8 +40,8 @@ func fcQuery(f *quantised.Product, core kernel.Core) *cmsis.Query {
 	p := f.Params
 	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Depth},
 		Filter: cmsis.Dims{N: f.Depth, H: 1, W: 1, C: f.Cols},
-		Out:    cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Cols}, InOff: int(p.InOff), FilterOff: int(p.FilterOff[0]),
-		OutOff: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
+		Out:    cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Cols}, InOffset: int(p.InOff), FilterOffset: int(p.FilterOff[0]),
+		OutOffset: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {
