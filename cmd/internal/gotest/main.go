@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gotest runs go test with its arguments and prints what go test
-// prints, with how far it has come: before every package, and every half a
-// minute, how many packages are done, how long the rest takes, what runs. In the
-// end comes a line for every reason for which tests were skipped: a comparison
-// that did not take place must not look like one that passed.
+// prints: before every package how many are done, and every half a minute what
+// runs. In the end comes a line for every reason for which tests were skipped: a
+// comparison that did not take place must not look like one that passed.
 //
 //	gotest [arguments of go test, ./packages last]
 package main
 
 import (
 	"bufio"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,9 +19,10 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // every is how long nothing is printed while tests run.
@@ -44,8 +43,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
-	p := newProgress(tested(tool, os.Args[1:]), time.Now)
-	show(out, os.Stdout, p, time.Tick(every))
+	show(out, newPrinter(os.Stdout, len(tested(tool, os.Args[1:]))), time.Tick(every))
 	if cmd.Wait() != nil {
 		os.Exit(1)
 	}
@@ -67,15 +65,6 @@ func tested(tool string, args []string) []string {
 // event is a line of go test -json.
 type event struct {
 	Action, Package, Test, Output string
-	Elapsed                       float64
-}
-
-// ends reports the end of a test or a package.
-func (e *event) ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
-
-// verdict reports the line about a package that go test prints.
-func (e *event) verdict() bool {
-	return e.Action == "output" && (strings.HasPrefix(e.Output, "ok ") || strings.HasPrefix(e.Output, "FAIL\t"))
 }
 
 // test is a test, or one of its parts, of a package.
@@ -83,18 +72,25 @@ type test struct{ pkg, name string }
 
 var place = regexp.MustCompile(`^\s*\S+\.go:\d+: `)
 
-// printer holds what is not yet printed.
+// printer holds what is not yet printed, and how far the tests have come.
 type printer struct {
-	to      io.Writer
-	said    map[test][]string
-	skipped map[string][]string // by reason
-	*progress
+	to             io.Writer
+	packages, done int
+	now            func() time.Time
+	running        map[test]time.Time // since when
+	said           map[test][]string
+	skipped        map[string][]string // by reason
+}
+
+func newPrinter(to io.Writer, packages int) *printer {
+	return &printer{to: to, packages: packages, now: time.Now, running: map[test]time.Time{},
+		said: map[test][]string{}, skipped: map[string][]string{}}
 }
 
 // show prints events as go test does without -v: the output of tests that fail,
 // what packages say, and the reasons of skipped tests behind everything; where
-// tick fires and nothing was printed since, how far the tests have come.
-func show(from io.Reader, to io.Writer, p *progress, tick <-chan time.Time) {
+// tick fires, what runs.
+func show(from io.Reader, s *printer, tick <-chan time.Time) {
 	lines := make(chan []byte)
 	go func() {
 		defer close(lines)
@@ -109,11 +105,10 @@ func show(from io.Reader, to io.Writer, p *progress, tick <-chan time.Time) {
 			}
 		}
 	}()
-	s := &printer{to: to, said: map[test][]string{}, skipped: map[string][]string{}, progress: p}
 	for {
 		select {
 		case <-tick:
-			fmt.Fprintf(to, "%s %s\n", p.far(), p.runs())
+			fmt.Fprintln(s.to, s.far(), s.runs())
 		case line, ok := <-lines:
 			if !ok {
 				s.reasons()
@@ -121,10 +116,9 @@ func show(from io.Reader, to io.Writer, p *progress, tick <-chan time.Time) {
 			}
 			var e event
 			if json.Unmarshal(line, &e) != nil || e.Action == "" {
-				to.Write(line) // of the go command, not of a test
+				s.to.Write(line) // of the go command, not of a test
 				continue
 			}
-			p.note(&e)
 			s.event(&e)
 		}
 	}
@@ -137,6 +131,8 @@ func (s *printer) event(e *event) {
 	}
 	k := test{e.Package, e.Test}
 	switch e.Action {
+	case "run":
+		s.running[k] = s.now()
 	case "output":
 		s.said[k] = append(s.said[k], e.Output)
 	case "fail":
@@ -149,14 +145,17 @@ func (s *printer) event(e *event) {
 		why := reason(s.said[k])
 		s.skipped[why] = append(s.skipped[why], e.Test)
 	}
-	if e.ends() {
+	if e.Action == "pass" || e.Action == "fail" || e.Action == "skip" {
 		delete(s.said, k)
+		delete(s.running, k)
 	}
 }
 
 func (s *printer) whole(e *event) {
 	switch {
-	case e.verdict():
+	case e.Action == "output" && (strings.HasPrefix(e.Output, "ok ") || strings.HasPrefix(e.Output, "FAIL\t")):
+		s.done++
+		maps.DeleteFunc(s.running, func(k test, _ time.Time) bool { return k.pkg == e.Package })
 		fmt.Fprint(s.to, s.far(), " ", e.Output)
 	case e.Output == "PASS\n" || strings.HasSuffix(e.Output, "[no test files]\n"):
 	case e.Action == "output" || e.Action == "build-output":
@@ -173,12 +172,7 @@ func (s *printer) whole(e *event) {
 }
 
 func (s *printer) reasons() {
-	var reasons []string
-	for r := range s.skipped {
-		reasons = append(reasons, r)
-	}
-	slices.Sort(reasons)
-	for _, r := range reasons {
+	for _, r := range slices.Sorted(maps.Keys(s.skipped)) {
 		names := s.skipped[r]
 		slices.Sort(names)
 		more := ""
@@ -210,113 +204,18 @@ func reason(said []string) string {
 	return "no reason given"
 }
 
-// seconds.csv says how long packages took once, on two cores; those without a
-// line are done in a moment. It steers the estimate of the time left and nothing
-// else, so a figure may be old.
-//
-//go:embed seconds.csv
-var seconds string
+// far is how many packages are done, of how many.
+func (s *printer) far() string { return fmt.Sprintf("[%d/%d]", s.done, s.packages) }
 
-// progress is how far tests have come.
-type progress struct {
-	now      func() time.Time
-	began    time.Time                       // of the first test, zero before
-	weights  map[string]float64              // seconds of the packages to test
-	packages int                             // of these
-	started  map[string]time.Time            // packages whose tests run or ran
-	ended    map[string]bool                 // packages that are done
-	running  map[string]map[string]time.Time // tests that run, and since when, by package
-	tests    int                             // that are done
-}
-
-// newProgress is that before the first of the packages.
-func newProgress(packages []string, now func() time.Time) *progress {
-	p := &progress{now: now, weights: map[string]float64{}, packages: len(packages), ended: map[string]bool{},
-		started: map[string]time.Time{}, running: map[string]map[string]time.Time{}}
-	for _, name := range packages {
-		p.weights[name] = 1
-	}
-	for line := range strings.Lines(seconds) {
-		name, s, _ := strings.Cut(strings.TrimSpace(line), ",")
-		if n, err := strconv.ParseFloat(s, 64); err == nil {
-			for _, pkg := range packages {
-				if strings.HasSuffix(pkg, "/"+name) {
-					p.weights[pkg] = n
-				}
-			}
-		}
-	}
-	return p
-}
-
-func (p *progress) note(e *event) {
-	switch {
-	case e.Test == "":
-		p.whole(e)
-	case strings.Contains(e.Test, "/"): // a part of a test
-	case e.Action == "run" && p.running[e.Package] != nil:
-		p.running[e.Package][e.Test] = p.now()
-	case e.ends():
-		delete(p.running[e.Package], e.Test)
-		p.tests++
-	}
-}
-
-func (p *progress) whole(e *event) {
-	switch {
-	case e.Action == "start":
-		if p.began.IsZero() {
-			p.began = p.now()
-		}
-		p.started[e.Package] = p.now()
-		p.running[e.Package] = map[string]time.Time{}
-	case e.verdict() || e.ends():
-		if strings.HasSuffix(e.Output, "(cached)\n") {
-			p.weights[e.Package] = 0 // says nothing about the others
-		}
-		delete(p.running, e.Package)
-		if _, tested := p.weights[e.Package]; tested {
-			p.ended[e.Package] = true
-		}
-	}
-}
-
-// far is how much is done, of how much, and how long the rest takes.
-func (p *progress) far() string {
-	var all, done float64
-	for pkg, s := range p.weights {
-		all += s
-		if p.ended[pkg] {
-			done += s
-		} else if t, ok := p.started[pkg]; ok {
-			done += min(p.now().Sub(t).Seconds(), s*0.9)
-		}
-	}
-	if p.began.IsZero() {
-		return fmt.Sprintf("[%d/%d]", len(p.ended), p.packages)
-	}
-	// Two packages run at once at first; then what was seen counts.
-	rate := (p.now().Sub(p.began).Seconds() + 15) / (done + 30)
-	left := time.Duration((all - done) * rate * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("[%d/%d packages, %d tests, %v left]", len(p.ended), p.packages, p.tests, left)
-}
-
-// runs is what runs, and since when: the oldest test of every package.
-func (p *progress) runs() string {
-	var out []string
-	for _, pkg := range slices.Sorted(maps.Keys(p.running)) {
-		name, since := "", p.now()
-		for n, t := range p.running[pkg] {
-			if name == "" || t.Before(since) || t.Equal(since) && n < name {
-				name, since = n, t
-			}
-		}
-		if name != "" {
-			out = append(out, fmt.Sprintf("%s %s (%v)", path.Base(pkg), name, p.now().Sub(since).Round(time.Second)))
-		}
-	}
-	if out == nil {
+// runs is what runs, and since when, the oldest test first.
+func (s *printer) runs() string {
+	if len(s.running) == 0 {
 		return "building"
 	}
-	return "running " + strings.Join(out, ", ")
+	list := slices.SortedFunc(maps.Keys(s.running),
+		func(a, b test) int { return s.running[a].Compare(s.running[b]) })
+	names := lists.Map(list[:min(len(list), 4)], func(k test) string {
+		return fmt.Sprintf("%s %s (%v)", path.Base(k.pkg), k.name, s.now().Sub(s.running[k]).Round(time.Second))
+	})
+	return "running " + strings.Join(names, ", ")
 }

@@ -32,7 +32,7 @@ func TestShow(t *testing.T) {
 not json
 `
 	var out strings.Builder
-	show(strings.NewReader(in), &out, newProgress([]string{"a", "b"}, time.Now), nil)
+	show(strings.NewReader(in), newPrinter(&out, 2), nil)
 	want := `./x.go:1: no
     a_test.go:9: is wrong
 --- FAIL: TestBad (0.00s)
@@ -43,35 +43,23 @@ skipped: no peer: TestS, TestT
 	testenv.Check(t, out.String() == want, "%s\nwant\n%s", out.String(), want)
 }
 
-// TestProgress: packages and tests are counted, what runs is named, and the rest
-// is estimated by what the packages took once, without those whose results are
-// kept.
+// TestProgress: packages are counted, and what runs is named.
 func TestProgress(t *testing.T) {
+	var out strings.Builder
 	now := time.Unix(0, 0)
-	p := newProgress([]string{"m/a", "m/b", "m/c"}, func() time.Time { return now })
-	p.weights = map[string]float64{"m/a": 60, "m/b": 300, "m/c": 40}
+	p := newPrinter(&out, 3)
+	p.now = func() time.Time { return now }
 	for _, s := range []struct {
-		e    event
-		wait time.Duration
-		far  string
-		runs string
+		e   event
+		far string
 	}{
-		{event{}, 0, "[0/3]", "building"},
-		{event{Action: "start", Package: "m/a"}, 0, "[0/3 packages, 0 tests, 3m20s left]", "building"},
-		{event{Action: "run", Package: "m/a", Test: "TestX"}, 30 * time.Second,
-			"[0/3 packages, 0 tests, 4m38s left]", "running a TestX (30s)"},
-		{event{Action: "pass", Package: "m/a", Test: "TestX/part"}, 0,
-			"[0/3 packages, 0 tests, 4m38s left]", "running a TestX (30s)"},
-		{event{Action: "pass", Package: "m/a", Test: "TestX"}, 0, "[0/3 packages, 1 tests, 4m38s left]", "building"},
-		{event{Action: "output", Package: "m/a", Output: "ok  \tm/a\t30s\n"}, 0,
-			"[1/3 packages, 1 tests, 2m50s left]", "building"},
-		{event{Action: "output", Package: "m/b", Output: "ok  \tm/b\t(cached)\n"}, 0,
-			"[2/3 packages, 1 tests, 20s left]", "building"},
+		{event{Action: "start", Package: "m/a"}, "[0/3] building"},
+		{event{Action: "run", Package: "m/a", Test: "TestX"}, "[0/3] running a TestX (30s)"},
+		{event{Action: "pass", Package: "m/a", Test: "TestX"}, "[0/3] building"},
+		{event{Action: "output", Package: "m/a", Output: "ok  \tm/a\t30s\n"}, "[1/3] building"},
 	} {
-		p.note(&s.e)
-		now = now.Add(s.wait)
-		if p.far() != s.far || p.runs() != s.runs {
-			t.Errorf("after %+v: %s %s, want %s %s", s.e, p.far(), p.runs(), s.far, s.runs)
-		}
+		p.event(&s.e)
+		now = now.Add(30 * time.Second)
+		testenv.Equal(t, p.far()+" "+p.runs(), s.far, "after %+v", s.e)
 	}
 }

@@ -5,31 +5,12 @@
 package junittest
 
 import (
-	"bytes"
 	"encoding/xml"
-	"errors"
-	"fmt"
-	"io"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
-
-// element is what the schema says of one.
-type element struct{ required, optional, children []string }
-
-var schema = map[string]element{
-	"testsuites": {[]string{"tests", "failures", "errors"}, []string{"name"}, []string{"testsuite"}},
-	"testsuite": {[]string{"name", "tests", "failures", "errors", "skipped"}, nil,
-		[]string{"properties", "testcase"}},
-	"properties": {nil, nil, []string{"property"}},
-	"property":   {[]string{"name", "value"}, nil, nil},
-	"testcase":   {[]string{"name", "classname"}, nil, []string{"error", "failure"}},
-	"error":      {nil, []string{"type", "message"}, nil},
-	"failure":    {nil, []string{"type", "message"}, nil},
-}
 
 // Case is a testcase that was read.
 type Case struct {
@@ -39,122 +20,106 @@ type Case struct {
 	Text               string
 }
 
-type node struct {
-	name     string
-	attrs    map[string]string
-	children []*node
-	text     string
+// The elements of the schema.
+type (
+	suites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		counts
+		Suites []suite `xml:"testsuite"`
+		unknown
+	}
+	suite struct {
+		Name string `xml:"name,attr"`
+		counts
+		Skipped    *int        `xml:"skipped,attr"`
+		Properties *properties `xml:"properties"`
+		Cases      []testcase  `xml:"testcase"`
+		unknown
+	}
+	properties struct {
+		List []property `xml:"property"`
+		unknown
+	}
+	property struct {
+		Name  *string `xml:"name,attr"`
+		Value *string `xml:"value,attr"`
+		unknown
+	}
+	testcase struct {
+		Class   *string  `xml:"classname,attr"`
+		Name    *string  `xml:"name,attr"`
+		Error   *problem `xml:"error"`
+		Failure *problem `xml:"failure"`
+		unknown
+	}
+	problem struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// counts are of the cases below an element.
+type counts struct {
+	Tests    *int `xml:"tests,attr"`
+	Failures *int `xml:"failures,attr"`
+	Errors   *int `xml:"errors,attr"`
+}
+
+// unknown is what the schema does not have in an element.
+type unknown struct {
+	Attrs    []xml.Attr                   `xml:",any,attr"`
+	Elements []struct{ XMLName xml.Name } `xml:",any"`
+	Text     string                       `xml:",chardata"`
 }
 
 // Parse gives the cases of a file, or what is wrong with it.
-func Parse(b []byte) (_ []Case, err error) {
+func Parse(b []byte) (all []Case, err error) {
 	defer fail.Catch(&err)
-	root := tree(b)
-	if root.name != "testsuites" {
-		return nil, fmt.Errorf("the root is %s", root.name)
-	}
-	var all []Case
-	for _, s := range root.children {
-		var mine []Case
-		for _, c := range s.children {
-			if c.name != "testcase" {
-				continue
-			}
-			x := Case{Suite: s.attrs["name"], Class: c.attrs["classname"], Name: c.attrs["name"]}
-			for _, p := range c.children {
-				x.Problem, x.Type, x.Message, x.Text = p.name, p.attrs["type"], p.attrs["message"], p.text
-			}
-			mine = append(mine, x)
-		}
-		fail.Check(counts(s, mine))
+	var root suites
+	fail.Check(xml.Unmarshal(b, &root))
+	root.check("testsuites", true)
+	for _, s := range root.Suites {
+		mine := s.cases()
+		s.agrees("testsuite "+s.Name, mine)
 		all = append(all, mine...)
 	}
-	return all, counts(root, all)
+	root.agrees("testsuites", all)
+	return all, nil
 }
 
-func counts(n *node, cases []Case) error {
-	for attr, problem := range map[string]string{"tests": "", "failures": "failure", "errors": "error"} {
-		is := 0
-		for _, c := range cases {
-			if problem == "" || c.Problem == problem {
-				is++
+func (s *suite) cases() []Case {
+	s.check("testsuite", s.Skipped != nil)
+	if s.Properties != nil {
+		s.Properties.check("properties", true)
+		for _, p := range s.Properties.List {
+			p.check("property", p.Name != nil && p.Value != nil)
+		}
+	}
+	return lists.Map(s.Cases, func(c testcase) Case {
+		c.check("testcase", c.Name != nil && c.Class != nil && (c.Error == nil || c.Failure == nil))
+		x := Case{Suite: s.Name, Class: *c.Class, Name: *c.Name}
+		for name, p := range map[string]*problem{"error": c.Error, "failure": c.Failure} {
+			if p != nil {
+				x.Problem, x.Type, x.Message, x.Text = name, p.Type, p.Message, p.Text
 			}
 		}
-		if n.attrs[attr] != strconv.Itoa(is) {
-			return fmt.Errorf("%s: %s is %s, there are %d", n.name, attr, n.attrs[attr], is)
-		}
-	}
-	return nil
+		return x
+	})
 }
 
-func tree(b []byte) *node {
-	d := xml.NewDecoder(bytes.NewReader(b))
-	var stack []*node
-	var root *node
-	for {
-		tok, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			fail.Check(err)
-		}
-		switch t := tok.(type) {
-		case xml.StartElement:
-			n := fail.Must(open(t))
-			if len(stack) == 0 {
-				if root != nil {
-					fail.Check(errors.New("two roots"))
-				}
-				root = n
-			} else {
-				in := stack[len(stack)-1]
-				if !slices.Contains(schema[in.name].children, n.name) {
-					fail.Errorf("%s in %s", n.name, in.name)
-				}
-				in.children = append(in.children, n)
-			}
-			stack = append(stack, n)
-		case xml.EndElement:
-			stack = stack[:len(stack)-1]
-		case xml.CharData:
-			text(stack, string(t))
-		}
-	}
-	if root == nil {
-		fail.Check(errors.New("no root"))
-	}
-	return root
+func (u *unknown) check(element string, whole bool) {
+	fail.If(!whole || len(u.Attrs)+len(u.Elements) > 0 || strings.TrimSpace(u.Text) != "",
+		"%s lacks something, or holds %v, %v, %q", element, u.Attrs, u.Elements, u.Text)
 }
 
-// text is taken in problems only.
-func text(stack []*node, s string) {
-	if len(stack) == 0 {
-		return
+func (n *counts) agrees(element string, cases []Case) {
+	count := func(problem string) int {
+		return len(lists.Filter(cases, func(c Case) bool { return problem == "" || c.Problem == problem }))
 	}
-	n := stack[len(stack)-1]
-	if n.text += s; strings.TrimSpace(s) != "" && n.name != "error" && n.name != "failure" {
-		fail.Errorf("text in %s", n.name)
+	for problem, says := range map[string]*int{"": n.Tests, "failure": n.Failures, "error": n.Errors} {
+		fail.If(says == nil || *says != count(problem), "%s: there are %d, not so many %s", element, count(problem),
+			problem)
 	}
-}
-
-func open(t xml.StartElement) (*node, error) {
-	e, ok := schema[t.Name.Local]
-	if !ok {
-		return nil, fmt.Errorf("unknown element %s", t.Name.Local)
-	}
-	n := &node{name: t.Name.Local, attrs: map[string]string{}}
-	for _, a := range t.Attr {
-		if _, twice := n.attrs[a.Name.Local]; twice || !slices.Contains(slices.Concat(e.required, e.optional),
-			a.Name.Local) {
-			return nil, fmt.Errorf("attribute %s of %s", a.Name.Local, n.name)
-		}
-		n.attrs[a.Name.Local] = a.Value
-	}
-	for _, a := range e.required {
-		if _, ok := n.attrs[a]; !ok {
-			return nil, fmt.Errorf("%s without %s", n.name, a)
-		}
-	}
-	return n, nil
 }
