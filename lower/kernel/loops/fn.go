@@ -25,6 +25,8 @@ type fn struct {
 	names  map[string]bool
 	low    *call.Lowered
 	fails  bool // returns nncc_status
+	// headers of kernels that it calls
+	headers []string
 }
 
 // ref is a pointer parameter.
@@ -308,15 +310,17 @@ func (f *fn) done(hint string) *call.Lowered {
 	if len(f.params) == 0 {
 		f.params = []string{"void"}
 	}
-	c.Code = &call.Code{Hint: hint, Params: f.params, Body: head + body, Uses: uses, Headers: []string{"nncc_loops.h"}}
+	c.Code = &call.Code{Hint: hint, Params: f.params, Body: head + body, Uses: uses,
+		Headers: append(f.headers, "nncc_loops.h")}
 	f.low.Kernel = "loops_" + hint
 	f.low.Calls = append(f.low.Calls, c)
 	return f.low
 }
 
-// inHeader reports an inline function of the headers of single elements.
+// inHeader reports an inline function of the headers of single elements, or parameters of a kernel.
 func inHeader(name string) bool {
-	return strings.HasPrefix(name, "nncc_el_") || strings.HasPrefix(name, "nncc_round_")
+	return strings.HasPrefix(name, "nncc_el_") || strings.HasPrefix(name, "nncc_round_") ||
+		strings.HasSuffix(name, "_params")
 }
 
 // num is a double literal with exactly this value.

@@ -91,13 +91,17 @@ func reverseSequence(f *fn) {
 	ba, ta := ir.AttrsOf[op.ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[op.ReverseSequenceAttrs](n).TimeAxis
 	st := tensor.Strides(shape)
 	x, lens, y := f.in(0), f.in(1), f.out(0)
+	block, step := tensor.Count(shape[2:])*x.t.Size(), st[ta]*x.t.Size()
+	f.headers = append(f.headers, "nncc_move.h")
 	f.loop("b", shape[ba])
-	f.line("const int64_t len = %s;", load(lens, "b"))
-	f.loop("t", shape[ta])
-	f.line("const int32_t from = t < len ? (int32_t)len - 1 - t : t;")
-	f.loop("i", tensor.Count(shape[2:]))
-	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba],
-		st[ta]))
+	f.line("const int64_t n = %s;", load(lens, "b"))
+	f.line("const int32_t len = n < 0 ? 0 : n > %[1]d ? %[1]d : (int32_t)n;", shape[ta])
+	f.line("const nncc_copy_rows_params turned = {len, %d, %d, %d};", block, -step, step)
+	f.line("const nncc_copy_rows_params rest = {%d - len, %d, %d, %d};", shape[ta], block, step, step)
+	for _, part := range [][3]string{{"turned", "(len > 0 ? len - 1 : 0)", "0"}, {"rest", "len", "len"}} {
+		f.line("nncc_copy_rows(&%s, &%s[b * %d + %s * %d], &%s[b * %d + %s * %d]);", part[0], x.name, st[ba], part[1],
+			st[ta], y.name, st[ba], part[2], st[ta])
+	}
 }
 
 // combined is an element of a scatter with reduction, by class.
