@@ -80,10 +80,7 @@ var (
 )
 
 var noGroups = kernel.Conv.Rule("GROUPS", "no groups", func(_ *kernel.Node, g *op.ConvGeom) string {
-	if g.Group != 1 {
-		return fmt.Sprintf("%d groups, want 1", g.Group)
-	}
-	return ""
+	return cond.If(g.Group != 1, "%d groups, want 1", g.Group)
 })
 
 // fullyConnected16 is arm_fully_connected_s16 with one scale, else

@@ -3,8 +3,6 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
@@ -24,15 +22,12 @@ var lstm = &kernel.Kernel{
 	Name: "arm_lstm_unidirectional_s8", Library: Library, Was: "CMSIS-LSTM", Doc: "int8 LSTM, int16 cell state",
 	Ops: []*ir.OpDef{op.QLSTM},
 	Rules: append(quantised.RecurrentRules(), cond.New("DATA-TYPE", "int8 data", func(n *kernel.Node) string {
-		if t := n.In[0].Type.DType; t != tensor.I8 {
-			return fmt.Sprintf("the data is %s, want int8", t)
-		}
-		return ""
+		t := n.In[0].Type.DType
+		return cond.If(t != tensor.I8, "the data is %s, want int8", t)
 	}), cond.New("STATE-PRODUCTS", "products with the hidden state within int16", func(n *kernel.Node) string {
-		if p, why := quantised.LSTMs.Of(n); why == "" && !p.HiddenInt16() {
-			return "a product with the hidden state may leave int16, which CMSIS-NN limits only in the sum"
-		}
-		return ""
+		p, why := quantised.LSTMs.Of(n)
+		return cond.If(why == "" && !p.HiddenInt16(),
+			"a product with the hidden state may leave int16, which CMSIS-NN limits only in the sum")
 	})),
 	Lower: lowerLSTM,
 }

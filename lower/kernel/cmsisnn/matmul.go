@@ -3,8 +3,6 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -111,10 +109,7 @@ var (
 var matrixRanks = cond.New("MATRICES", "matrices with up to two leading dimensions of equal size or 1",
 	func(n *kernel.Node) string {
 		a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-		if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
-			return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
-		}
-		return ""
+		return cond.If(len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4, "shapes %v and %v, want rank 2 to 4", a, b)
 	})
 
 // matDims are a matrix operand's dimensions as CMSIS-NN counts them.

@@ -27,19 +27,13 @@ func minMax(name, was, doc string, o *ir.OpDef) *kernel.Kernel {
 		Name: name, Library: Library, Was: was, Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SameLayout,
 		Rules: kernel.Rules{
 			cond.New("TWO-OPERANDS", "two operands", func(n *kernel.Node) string {
-				if len(n.In) != 2 {
-					return fmt.Sprintf("%d operands, want 2", len(n.In))
-				}
-				return ""
+				return cond.If(len(n.In) != 2, "%d operands, want 2", len(n.In))
 			}), cond.New("ONE-QUANTISATION", "int8 with one quantisation for operands and result",
 				func(n *kernel.Node) string {
 					if s := quantised.NotInt8(n.Out[0]); s != "" {
 						return s
 					}
-					if !op.MinMaxKernel(n.Node) {
-						return "operands and result differ in scale or zero point"
-					}
-					return ""
+					return cond.If(!op.MinMaxKernel(n.Node), "operands and result differ in scale or zero point")
 				}),
 			cond.New("BROADCAST-RANK", "at most four dimensions where an operand is broadcast",
 				func(n *kernel.Node) string {

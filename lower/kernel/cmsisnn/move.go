@@ -67,11 +67,9 @@ var concat = &kernel.Kernel{
 					return fmt.Sprintf("dimension %d of the result is %d, want at most %d", d, size, maxAxis)
 				}
 			}
-			if t.Rank() > 4 && rest > maxAxis {
-				return fmt.Sprintf("the %d dimensions beside the axis have %d elements together, want at most %d",
-					t.Rank()-1, rest, maxAxis)
-			}
-			return ""
+			return cond.If(t.Rank() > 4 && rest > maxAxis,
+				"the %d dimensions beside the axis have %d elements together, want at most %d", t.Rank()-1, rest,
+				maxAxis)
 		})},
 	Lower: lowerConcat,
 }
@@ -188,11 +186,9 @@ var padding = &kernel.Kernel{
 					}
 				}
 				// in the worst memory order plain dimensions lie between all padded ones
-				if k := padded + min(plain, padded+1); k > 4 {
-					return fmt.Sprintf("%d dimensions, %d of them padded: that takes up to %d, want at most 4",
-						n.In[0].Type.Rank(), padded, k)
-				}
-				return ""
+				k := padded + min(plain, padded+1)
+				return cond.If(k > 4, "%d dimensions, %d of them padded: that takes up to %d, want at most 4",
+					n.In[0].Type.Rank(), padded, k)
 			})},
 	Lower: lowerPad,
 }
@@ -244,10 +240,8 @@ var relayout = &kernel.Kernel{
 	Rules: kernel.Rules{
 		quantised.Bytes, cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
 			func(n *kernel.Node) string {
-				if _, perm := kernel.Permutation(n.Node); len(perm) > 4 {
-					return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
-				}
-				return ""
+				_, perm := kernel.Permutation(n.Node)
+				return cond.If(len(perm) > 4, "%d dimensions move apart from each other, want at most 4", len(perm))
 			}),
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {

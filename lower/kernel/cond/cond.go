@@ -30,6 +30,14 @@ func Trained(code, doc string, check func(n *kernel.Node) string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: doc, Check: check, Proof: true, Trained: true}
 }
 
+// If is a reason where something is so; "" where it is not.
+func If(is bool, format string, args ...any) string {
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 // Core is the condition that a row is for the core; why says what others have or
 // lack.
 func Core(doc, why string, ok func(c *kernel.Core) bool) kernel.Rule {
@@ -156,55 +164,39 @@ func Full(t ir.Type) string {
 
 // NotQuantised says that all operands are plain numbers.
 var NotQuantised = all("NOT-QUANTISED", "operands are not quantised", func(v *ir.Value) string {
-	if v.Type.Quant != nil {
-		return fmt.Sprintf("is quantised %s, want plain numbers", v.Type.DType.ONNXName())
-	}
-	return ""
+	return If(v.Type.Quant != nil, "is quantised %s, want plain numbers", v.Type.DType.ONNXName())
 })
 
 // Elements says that indices of all operands are int32.
 var Elements = all("ELEMENTS", "operands have less than 2^31 elements", func(v *ir.Value) string {
-	if v.Type.Elems() >= 1<<31 {
-		return fmt.Sprintf("has shape %v, want less than 2^31 elements", v.Type.Shape)
-	}
-	return ""
+	return If(v.Type.Elems() >= 1<<31, "has shape %v, want less than 2^31 elements", v.Type.Shape)
 })
 
 // NotEmpty says that no operand that is computed has a dimension of size 0 (kernels want at
 // least 1).
 var NotEmpty = all("EMPTY", "no operand is empty", func(v *ir.Value) string {
-	if v.Const == nil && v.Type.Elems() == 0 {
-		return fmt.Sprintf("has shape %v, want no dimension of size 0", v.Type.Shape)
-	}
-	return ""
+	return If(v.Const == nil && v.Type.Elems() == 0, "has shape %v, want no dimension of size 0", v.Type.Shape)
 })
 
 // Rank says that no operand has more dimensions than kernels can take, NNCC_MAX_DIMS of nncc.h.
 var Rank = all("RANK", fmt.Sprintf("at most %d dimensions", kernel.MaxDims), func(v *ir.Value) string {
-	if r := v.Type.Rank(); r > kernel.MaxDims {
-		return fmt.Sprintf("has rank %d, want at most %d", r, kernel.MaxDims)
-	}
-	return ""
+	r := v.Type.Rank()
+	return If(r > kernel.MaxDims, "has rank %d, want at most %d", r, kernel.MaxDims)
 })
 
 // Constant says that the listed inputs are known at compile time (or absent).
 func Constant(inputs ...int) kernel.Rule {
 	return New("CONSTANT", "parameters are constant", func(n *kernel.Node) string {
 		return operands(n, inputs, nil, func(v *ir.Value) string {
-			if v.Const == nil {
-				return fmt.Sprintf("(%s) is computed at run time, want a constant", v)
-			}
-			return ""
+			return If(v.Const == nil, "(%s) is computed at run time, want a constant", v)
 		})
 	})
 }
 
 // UpTo2D says that there are one or two spatial dimensions.
 var UpTo2D = New("SPATIAL", "one or two spatial dimensions", func(n *kernel.Node) string {
-	if r := n.In[0].Type.Rank(); r < 3 || r > 4 {
-		return fmt.Sprintf("the input has %d spatial dimensions, want 1 or 2", r-2)
-	}
-	return ""
+	r := n.In[0].Type.Rank()
+	return If(r < 3 || r > 4, "the input has %d spatial dimensions, want 1 or 2", r-2)
 })
 
 // FirstOutput says that optional further outputs are not computed.
@@ -251,10 +243,8 @@ func convChain(code, doc string, conv *kernel.Kernel, behind func(c *kernel.Chai
 func Mapped(conv *kernel.Kernel) kernel.Rule {
 	const doc = "a convolution of one group and a function of one value"
 	return convChain("MAPPED", doc, conv, func(c *kernel.Chain) string {
-		if c.Table == nil || c.Add != nil {
-			return "the parts are no convolution with a function of its result behind it"
-		}
-		return ""
+		return If(c.Table == nil || c.Add != nil,
+			"the parts are no convolution with a function of its result behind it")
 	})
 }
 

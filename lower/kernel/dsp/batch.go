@@ -38,10 +38,7 @@ var batchMatMul = &kernel.Kernel{
 		batchScales.Exists("ONE-MULTIPLICATION", "exact in one multiplication"),
 		quantised.Batches.Rule("PACKING-PAYS", "rows and columns for which packing pays",
 			func(n *kernel.Node, b *quantised.Batch) string {
-				if !packs(n.Core, b) {
-					return fmt.Sprintf("%d rows by %d columns, want more", b.M, b.N)
-				}
-				return ""
+				return cond.If(!packs(n.Core, b), "%d rows by %d columns, want more", b.M, b.N)
 			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
@@ -118,10 +115,7 @@ var batchMatMul16 = &kernel.Kernel{
 	Was: "DSP-BMM16", Rules: kernel.All(cond.DSP, quantised.BatchRules16(),
 		quantised.Batches16.Rule("PACKING-PAYS", "at least two columns, for which packing pays",
 			func(_ *kernel.Node, b *quantised.Batch16) string {
-				if b.N < 2 {
-					return fmt.Sprintf("%d columns, want at least 2", b.N)
-				}
-				return ""
+				return cond.If(b.N < 2, "%d columns, want at least 2", b.N)
 			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b := quantised.Batches16.Must(n)

@@ -3,7 +3,6 @@
 package dsp
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -22,10 +21,7 @@ var depthwise = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
 	Was: "DSP-DW", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(true, nil),
 		kernel.Conv.Rule("TWO-CHANNELS", "at least two output channels", func(_ *kernel.Node, g *op.ConvGeom) string {
-			if g.COut < 2 {
-				return fmt.Sprintf("%d channels, want at least 2", g.COut)
-			}
-			return ""
+			return cond.If(g.COut < 2, "%d channels, want at least 2", g.COut)
 		}),
 		exact(provenChannels)),
 }

@@ -3,8 +3,6 @@
 package dsp
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -21,10 +19,8 @@ var residual = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
 	Was: "DSP-RESIDUAL", Rules: kernel.All(cond.DSP, cond.Residual(conv, add,
 		func(c *kernel.Chain) string {
-			if o := c.Main.Out[0].Type; o.Elems() == o.Shape[1] {
-				return fmt.Sprintf("%d channels of a single pixel, want several pixels", o.Shape[1])
-			}
-			return ""
+			o := c.Main.Out[0].Type
+			return cond.If(o.Elems() == o.Shape[1], "%d channels of a single pixel, want several pixels", o.Shape[1])
 		})),
 }
 

@@ -3,8 +3,6 @@
 package dsp
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -45,10 +43,7 @@ var conv16 = &kernel.Kernel{
 			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) }),
 		kernel.Conv.Rule("SHARED-INPUTS", "one group, or several outputs of each, which share its inputs",
 			func(_ *kernel.Node, g *op.ConvGeom) string {
-				if g.Group > 1 && g.Group == g.COut {
-					return fmt.Sprintf("%d groups of one output", g.Group)
-				}
-				return ""
+				return cond.If(g.Group > 1 && g.Group == g.COut, "%d groups of one output", g.Group)
 			})),
 }
 
@@ -286,10 +281,8 @@ var depthwise16 = &kernel.Kernel{
 		quantised.DepthwiseRule(true), rightShift16,
 		quantised.ConvOf16.Rule("OUTPUTS", "at least 4 outputs, or no padding, or the DSP extension",
 			func(n *kernel.Node, c *quantised.Convolution) string {
-				if !hasFours(c) && c.Padded() && !n.Core.DSP {
-					return fmt.Sprintf("%d outputs, padding and no DSP extension, want at least 4", c.G.COut)
-				}
-				return ""
+				return cond.If(!hasFours(c) && c.Padded() && !n.Core.DSP,
+					"%d outputs, padding and no DSP extension, want at least 4", c.G.COut)
 			})),
 }
 

@@ -49,10 +49,8 @@ func small(g *op.PoolGeom) bool {
 // smallWindows keeps a pooling to windows of up to two by two elements, which are four each.
 var smallWindows = kernel.Pool.Rule("SMALL-WINDOW", "a window of up to two by two elements",
 	func(_ *kernel.Node, g *op.PoolGeom) string {
-		if k := param.PoolWindow(g).Kernel; !small(g) {
-			return fmt.Sprintf("a window has %d by %d elements", k.H, k.W)
-		}
-		return ""
+		k := param.PoolWindow(g).Kernel
+		return cond.If(!small(g), "a window has %d by %d elements", k.H, k.W)
 	})
 
 // stripBytes is what the columns of a strip of outputs take in scratch, unless

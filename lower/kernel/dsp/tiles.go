@@ -32,10 +32,7 @@ var tilesAdd = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerTilesAdd,
 	Was: "DSP-TILES-ADD", Rules: kernel.All(cond.DSP, cond.Residual(tiles, add,
 		func(c *kernel.Chain) string {
-			if c.Table != nil {
-				return "a function of the result, want the addition alone"
-			}
-			return ""
+			return cond.If(c.Table != nil, "a function of the result, want the addition alone")
 		})),
 }
 

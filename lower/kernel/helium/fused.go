@@ -20,10 +20,8 @@ var residual = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
 	Was: "HELIUM-RESIDUAL", Rules: kernel.Rules{cond.Helium, cond.Residual(conv, add,
 		func(c *kernel.Chain) string {
-			if _, ok := addition(c.Add, resultOperand(c)); !ok {
-				return "no linear form gives the results of the addition for all pairs of values"
-			}
-			return ""
+			_, ok := addition(c.Add, resultOperand(c))
+			return cond.If(!ok, "no linear form gives the results of the addition for all pairs of values")
 		})},
 }
 

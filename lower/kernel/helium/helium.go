@@ -56,11 +56,9 @@ var (
 	softmax        = shared.Softmax(quantised.Rows{Count: 16, Size: 17}, quantised.Rows{Count: 8, Size: 4000})
 	transpose      = shared.Transpose(cond.New("FARTHEST",
 		fmt.Sprintf("one of the two runs has at most %d elements", farthest), func(n *kernel.Node) string {
-			if _, rows, cols, ok := kernel.Exchange(n.Node); ok && min(rows, cols) > farthest {
-				return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
-					farthest)
-			}
-			return ""
+			_, rows, cols, ok := kernel.Exchange(n.Node)
+			return cond.If(ok && min(rows, cols) > farthest,
+				"%d elements are exchanged with %d, want at most %d on one side", rows, cols, farthest)
 		}))
 )
 

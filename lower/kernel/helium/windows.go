@@ -231,10 +231,7 @@ func windowLimit(most int) kernel.Rules {
 			for d, k := range g.Kernel {
 				count *= min(k, g.In[d])
 			}
-			if count > most {
-				return fmt.Sprintf("a window has %d elements, want at most %d", count, most)
-			}
-			return ""
+			return cond.If(count > most, "a window has %d elements, want at most %d", count, most)
 		})}
 }
 

@@ -17,10 +17,7 @@ var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.
 	if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
 		return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
 	}
-	if v.Const != nil {
-		return fmt.Sprintf("%s is constant", v)
-	}
-	return ""
+	return cond.If(v.Const != nil, "%s is constant", v)
 })
 
 // ExchangeRules are the conditions on a Relayout of bytes that transposes
@@ -28,11 +25,9 @@ var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.
 func ExchangeRules() kernel.Rules {
 	return kernel.Rules{Bytes, cond.New("EXCHANGE", "two runs of dimensions are exchanged, the rest stays in front",
 		func(n *kernel.Node) string {
-			if _, _, _, ok := kernel.Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),
-					n.Out[0].Type.OrderOrIdentity())
-			}
-			return ""
+			_, _, _, ok := kernel.Exchange(n.Node)
+			return cond.If(!ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order), "from order %v to %v",
+				n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity())
 		}),
 	}
 }
@@ -44,10 +39,8 @@ func AnyRelayoutRules() kernel.Rules {
 			if n.In[0].Type.Elems() == 0 {
 				return "a dimension has size 0"
 			}
-			if size, _ := kernel.Permutation(n.Node); len(size) > 8 {
-				return fmt.Sprintf("%d runs of dimensions move apart, want at most 8", len(size))
-			}
-			return ""
+			size, _ := kernel.Permutation(n.Node)
+			return cond.If(len(size) > 8, "%d runs of dimensions move apart, want at most 8", len(size))
 		})}
 }
 

@@ -100,10 +100,8 @@ func computedParameter(n *kernel.Node) *ir.Value {
 func RecurrentRules() kernel.Rules {
 	return kernel.Rules{
 		cond.New("WEIGHTS", "constant weights and biases", func(n *kernel.Node) string {
-			if v := computedParameter(n); v != nil {
-				return fmt.Sprintf("%s is computed at run time, want a constant", v)
-			}
-			return ""
+			v := computedParameter(n)
+			return cond.If(v != nil, "%s is computed at run time, want a constant", v)
 		}), Recurrents.Exists("RECURRENT", "the quantisation that the operator describes"),
 	}
 }
@@ -140,10 +138,8 @@ func (k RecurrentKind) Doc() string {
 // Rules are the conditions of own kernels of this kind.
 func (k RecurrentKind) Rules() kernel.Rules {
 	return append(RecurrentRules(), cond.New("DATA-TYPE", "data in "+k.Elem.String(), func(n *kernel.Node) string {
-		if t := n.In[0].Type.DType; t != k.Elem {
-			return fmt.Sprintf("the data is %s, want %s", t, k.Elem)
-		}
-		return ""
+		t := n.In[0].Type.DType
+		return cond.If(t != k.Elem, "the data is %s, want %s", t, k.Elem)
 	}))
 }
 

@@ -36,10 +36,8 @@ func SoftmaxRules() kernel.Rules {
 				if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 					return kernel.Unread
 				}
-				if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
-					return fmt.Sprintf("the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)
-				}
-				return ""
+				_, _, _, ok := op.SoftmaxKernel(n.Node)
+				return cond.If(!ok, "the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)
 			}),
 	}
 }
@@ -72,19 +70,14 @@ func (s Shared) Two() *kernel.Kernel {
 func twoRules() kernel.Rules {
 	return kernel.Rules{Int8(0),
 		SoftmaxRows.Rule("PAIRS", "rows of two values", func(_ *kernel.Node, r Rows) string {
-			if r.Size != 2 {
-				return fmt.Sprintf("rows of %d values, want 2", r.Size)
-			}
-			return ""
+			return cond.If(r.Size != 2, "rows of %d values, want 2", r.Size)
 		}),
 		cond.New("FIXED-POINT", "scales that have a fixed-point form", func(n *kernel.Node) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return kernel.Unread
 			}
-			if _, ok := op.SoftmaxPairs(n.Node); !ok {
-				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", n.In[0].Type, n.Out[0].Type)
-			}
-			return ""
+			_, ok := op.SoftmaxPairs(n.Node)
+			return cond.If(!ok, "the input is %s, the output %s: a scale is too small", n.In[0].Type, n.Out[0].Type)
 		}),
 	}
 }

@@ -49,10 +49,7 @@ var WidePairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 
 // downBy says why a shift is not one of 1 to 31 bits to the right.
 func downBy(what string, shift int32) string {
-	if shift > -1 || shift < -31 {
-		return fmt.Sprintf("%s is requantised by a shift of %d, want -1 to -31", what, shift)
-	}
-	return ""
+	return cond.If(shift > -1 || shift < -31, "%s is requantised by a shift of %d, want -1 to -31", what, shift)
 }
 
 // wideSum is the sum of the operand with the larger scale, of which half is

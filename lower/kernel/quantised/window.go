@@ -180,10 +180,8 @@ func SpatialRule[G any](of *kernel.Fact[G], sizes func(g G) []int) kernel.Rule {
 		if why != "" {
 			return why
 		}
-		if k := len(sizes(g)); k > 2 {
-			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", k)
-		}
-		return ""
+		k := len(sizes(g))
+		return cond.If(k > 2, "%d spatial dimensions, want 1 or 2", k)
 	})
 }
 
@@ -203,11 +201,8 @@ func DepthwiseRule(depthwise bool) kernel.Rule {
 		code, want = "DEPTHWISE", "a depthwise"
 	}
 	return kernel.Conv.Rule(code, want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
-		if op.IsDepthwise(g) != depthwise {
-			return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn,
-				g.COut, want)
-		}
-		return ""
+		return cond.If(op.IsDepthwise(g) != depthwise,
+			"group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn, g.COut, want)
 	})
 }
 
@@ -235,10 +230,8 @@ func int8Weights(atRunTime string, packed Packed) kernel.Rule {
 		case d != tensor.I8 && d != tensor.I4 || w.Type.Quant == nil:
 			return fmt.Sprintf("the weights %s are %s, want quantised int8", w, d)
 		}
-		if b := n.Input(2); b != nil && b.Const == nil {
-			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
-		}
-		return ""
+		b := n.Input(2)
+		return cond.If(b != nil && b.Const == nil, "the bias %s is computed at run time, want a constant", b)
 	})
 }
 

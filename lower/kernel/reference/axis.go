@@ -3,7 +3,6 @@
 package reference
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -25,10 +24,7 @@ func axisOf(n *kernel.Node) (outer, axis, inner int) {
 
 // hasRank: the operator works along a dimension, so there must be one.
 var hasRank = cond.New("AXIS", "rank is at least 1", func(n *kernel.Node) string {
-	if n.In[0].Type.Rank() == 0 {
-		return "input 0 is a scalar, want at least one dimension"
-	}
-	return ""
+	return cond.If(n.In[0].Type.Rank() == 0, "input 0 is a scalar, want at least one dimension")
 })
 
 func laneRow(fn, was, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct,
@@ -88,10 +84,8 @@ func axisKernels() []*kernel.Kernel {
 			ir.AttrsOf[op.PAttr](n).P)...)
 	}
 	oneOrTwo := cond.New("NORM", "p is 1 or 2", func(n *kernel.Node) string {
-		if p := ir.AttrsOf[op.PAttr](n).P; p != 1 && p != 2 {
-			return fmt.Sprintf("p is %d, want 1 or 2", p)
-		}
-		return ""
+		p := ir.AttrsOf[op.PAttr](n).P
+		return cond.If(p != 1 && p != 2, "p is %d, want 1 or 2", p)
 	})
 	return []*kernel.Kernel{
 		laneRow("nncc_softmax_f32", "NNCC-SOFTMAX-F32", "softmax along any axis", op.Softmax, nil),

@@ -3,8 +3,6 @@
 package reference
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -54,10 +52,8 @@ var depthwiseOnly = cond.New("DEPTHWISE", "one group an input channel", func(n *
 	if err != nil {
 		return err.Error()
 	}
-	if !channelwise(g) {
-		return fmt.Sprintf("%d groups of %d input channels, want one input channel a group", g.Group, g.CIn/g.Group)
-	}
-	return ""
+	return cond.If(!channelwise(g), "%d groups of %d input channels, want one input channel a group", g.Group,
+		g.CIn/g.Group)
 })
 
 func convRow(fn, was, doc string, o *ir.OpDef, conds kernel.Rules,

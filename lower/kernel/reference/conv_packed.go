@@ -35,10 +35,7 @@ var floatUnit = cond.Core("a core that multiplies and adds floats in an instruct
 
 // ownKernels: --kernels reference asks for what is simplest.
 var ownKernels = cond.New("OWN-KERNELS", "own kernels are wanted", func(n *kernel.Node) string {
-	if n.Kernels == option.ReferenceKernels {
-		return "--kernels reference wants scalar kernels"
-	}
-	return ""
+	return cond.If(n.Kernels == option.ReferenceKernels, "--kernels reference wants scalar kernels")
 })
 
 // packedRow is a float32 convolution that computes several channels of several
@@ -134,19 +131,14 @@ var oneEach = cond.New("ONE-EACH", "one output channel for every input channel",
 	if err != nil {
 		return err.Error()
 	}
-	if g.Group != g.CIn || g.COut != g.CIn || g.CIn == 1 {
-		return fmt.Sprintf("%d groups from %d to %d channels, want one channel a group", g.Group, g.CIn, g.COut)
-	}
-	return ""
+	return cond.If(g.Group != g.CIn || g.COut != g.CIn || g.CIn == 1,
+		"%d groups from %d to %d channels, want one channel a group", g.Group, g.CIn, g.COut)
 })
 
 // notOneEach: those are packed for another kernel.
 var notOneEach = cond.New("NOT-ONE-EACH", "channels that are added up, or several outputs of each",
 	func(n *kernel.Node) string {
-		if oneEach.Check(n) == "" {
-			return "every channel is a group of its own, which another kernel computes"
-		}
-		return ""
+		return cond.If(oneEach.Check(n) == "", "every channel is a group of its own, which another kernel computes")
 	})
 
 // packedParams are the parameters of a packed kernel of a family, of which the channels are some
@@ -193,10 +185,8 @@ var fewPhases = cond.New("PHASES", fmt.Sprintf("strides give at most %d phases",
 		if err != nil {
 			return err.Error()
 		}
-		if p := tensor.Count(g.Strides); p > mostPhases {
-			return fmt.Sprintf("strides %v give %d phases, want at most %d", g.Strides, p, mostPhases)
-		}
-		return ""
+		p := tensor.Count(g.Strides)
+		return cond.If(p > mostPhases, "strides %v give %d phases, want at most %d", g.Strides, p, mostPhases)
 	})
 
 // phases are those of a transposed convolution in one or two dimensions.

@@ -399,10 +399,9 @@ var transposable = cond.New("RUNS", runsUpTo.Doc, func(n *kernel.Node) string {
 })
 
 func tooManyRuns(n *ir.Node) string {
-	if size, _ := kernel.Permutation(n); len(size) > kernel.MaxDims {
-		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), kernel.MaxDims)
-	}
-	return ""
+	size, _ := kernel.Permutation(n)
+	return cond.If(len(size) > kernel.MaxDims, "%d runs of dimensions move apart, want at most %d", len(size),
+		kernel.MaxDims)
 }
 
 // relayout copies between two memory orders of one shape.
@@ -479,10 +478,8 @@ func viewKernels() []*kernel.Kernel {
 
 // canonical: bytes of another type may be more than the 0 and 1 of a bool.
 var canonical = cond.New("BOOL", "a bool comes from a bool", func(n *kernel.Node) string {
-	if x, y := n.In[0].Type.DType, n.Out[0].Type.DType; y == tensor.Bool && x != y {
-		return fmt.Sprintf("from %s to bool: bytes become 0 and 1", x.ONNXName())
-	}
-	return ""
+	x, y := n.In[0].Type.DType, n.Out[0].Type.DType
+	return cond.If(y == tensor.Bool && x != y, "from %s to bool: bytes become 0 and 1", x.ONNXName())
 })
 
 // wholeBytes: elements are not smaller than a byte.
@@ -601,10 +598,7 @@ var repeatDims = cond.New("LOOPS", fmt.Sprintf("at most %d loops", kernel.MaxDim
 			loops++
 		}
 	}
-	if loops > kernel.MaxDims {
-		return fmt.Sprintf("from %v to %v takes %d loops, want at most %d", x, y, loops, kernel.MaxDims)
-	}
-	return ""
+	return cond.If(loops > kernel.MaxDims, "from %v to %v takes %d loops, want at most %d", x, y, loops, kernel.MaxDims)
 })
 
 // triluRow chooses between the input and zero by a constant mask.

@@ -72,10 +72,8 @@ func elementsParams(n *kernel.Node, bytes int) *call.Struct {
 
 // noReduction: scattered values replace, they are not combined.
 var noReduction = cond.New("REDUCTION", "reduction is none", func(n *kernel.Node) string {
-	if r := ir.AttrsOf[op.ReductionAttr](n).Reduction; r != "none" {
-		return "reduction is " + r + ", want none"
-	}
-	return ""
+	r := ir.AttrsOf[op.ReductionAttr](n).Reduction
+	return cond.If(r != "none", "reduction is %s, want none", r)
 })
 
 // tupleParams are the parameters of GatherND and ScatterND.
@@ -92,10 +90,8 @@ func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
 var someDepth = cond.New("TUPLES", fmt.Sprintf("index tuples of 1 to %d values", kernel.MaxDims),
 	func(n *kernel.Node) string {
 		s := n.In[1].Type.Shape
-		if d := s[len(s)-1]; d < 1 || d > kernel.MaxDims {
-			return fmt.Sprintf("index tuples have %d values, want 1 to %d", d, kernel.MaxDims)
-		}
-		return ""
+		d := s[len(s)-1]
+		return cond.If(d < 1 || d > kernel.MaxDims, "index tuples have %d values, want 1 to %d", d, kernel.MaxDims)
 	})
 
 func indexKernels() []*kernel.Kernel {

@@ -369,11 +369,9 @@ func (b *sparse) pack(w []float32) (why string) {
 	if b.background != 0 {
 		work += b.in
 	}
-	if b.in <= 1 || work*sparseShare > len(w) {
-		return fmt.Sprintf("%d of %d weights are others than the most frequent one, in %d runs: want at most one in %d",
-			len(b.weights), len(w), b.count, sparseShare)
-	}
-	return ""
+	return cond.If(b.in <= 1 || work*sparseShare > len(w),
+		"%d of %d weights are others than the most frequent one, in %d runs: want at most one in %d", len(b.weights),
+		len(w), b.count, sparseShare)
 }
 
 // sparseRow is a filter bank.

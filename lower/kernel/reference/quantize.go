@@ -16,10 +16,8 @@ import (
 
 // scaleShape: one scale, or one for every index of the axis.
 var scaleShape = cond.New("SCALE-SHAPE", "one scale, or one for each index of the axis", func(n *kernel.Node) string {
-	if b := ir.AttrsOf[op.ScaleAttrs](n).BlockSize; b != 0 {
-		return fmt.Sprintf("block_size is %d, want 0", b)
-	}
-	return ""
+	b := ir.AttrsOf[op.ScaleAttrs](n).BlockSize
+	return cond.If(b != 0, "block_size is %d, want 0", b)
 })
 
 // scaleParams are the parameters and the constant scale and zero point arrays

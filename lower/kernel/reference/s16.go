@@ -78,10 +78,8 @@ var curveRow = row("nncc_interpolated_lut_s16", "NNCC-CURVE-S16",
 			if !cond.IsInt16(n.In[0].Type) || !cond.IsInt16(n.Out[0].Type) {
 				return kernel.Unread
 			}
-			if _, ok := kernel.CurveOf(n.Node); !ok {
-				return "the node has further inputs that are computed at run time"
-			}
-			return ""
+			_, ok := kernel.CurveOf(n.Node)
+			return cond.If(!ok, "the node has further inputs that are computed at run time")
 		})}, func(l *lowering, n *kernel.Node) {
 		c, _ := kernel.CurveOf(n.Node)
 		l.low.Unused = unusedTail(n.Node)
@@ -96,10 +94,7 @@ var curveRow = row("nncc_interpolated_lut_s16", "NNCC-CURVE-S16",
 var pair16Row = row("nncc_binary_s16", "NNCC-PAIR-S16", "two int16 tensors with broadcasting", same,
 	kernel.Rules{cond.NotEmpty, cond.Rank, cond.Int16(),
 		cond.New("INPUTS", "two inputs", func(n *kernel.Node) string {
-			if len(n.In) != 2 {
-				return fmt.Sprintf("%d inputs, want 2", len(n.In))
-			}
-			return ""
+			return cond.If(len(n.In) != 2, "%d inputs, want 2", len(n.In))
 		})}, func(l *lowering, n *kernel.Node) {
 		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
 			l.expanded()

@@ -233,10 +233,7 @@ var byteEnds = cond.New("BYTE-DATA", "8-bit data with one scale", func(n *kernel
 	if t := n.Out[0].Type; !kernel.ByteType(t.DType) || t.Quant.PerAxis() {
 		return fmt.Sprintf("the output is %s, want 8 bits and one scale", cond.Short(t))
 	}
-	if !n.Quantised() {
-		return "nothing is quantised"
-	}
-	return ""
+	return cond.If(!n.Quantised(), "nothing is quantised")
 })
 
 func lowerChannels(l *lowering, n *kernel.Node) {

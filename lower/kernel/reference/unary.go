@@ -37,10 +37,8 @@ func clipBounds(n *ir.Node) (lo, hi float32) {
 
 // orderedBounds: nncc_clip_f32 compares with numbers, the lower one first.
 var orderedBounds = cond.New("BOUNDS", "bounds are constant numbers", func(n *kernel.Node) string {
-	if _, _, ok := op.ClipBounds(n.Node); !ok {
-		return "a bound is computed at run time or is not a number, want constant numbers"
-	}
-	return ""
+	_, _, ok := op.ClipBounds(n.Node)
+	return cond.If(!ok, "a bound is computed at run time or is not a number, want constant numbers")
 })
 
 // castTypes are nncc_cast's names of the element types that it converts.
@@ -71,10 +69,8 @@ var castRow = row("nncc_cast", "NNCC-CAST", "conversion between float32, bool an
 			return ""
 		}), cond.New("BOOL", "a BitCast only of bytes to bool, of which all but 0 are true",
 		func(n *kernel.Node) string {
-			if n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool {
-				return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
-			}
-			return ""
+			return cond.If(n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool,
+				"BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
 		})}, func(l *lowering, n *kernel.Node) {
 		x, y := n.In[0].Type, n.Out[0].Type
 		l.low.Unused = unusedTail(n.Node)
@@ -91,11 +87,10 @@ var tableRow = row("nncc_lut_s8", "NNCC-TABLE", "any function of one 8-bit tenso
 			if why := kernel.TableOf.Why(n); why != "" {
 				return why
 			}
-			if k, _ := kernel.RunInput(n.Node); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
-				return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k,
-					n.In[k].Type.Shape, n.Out[0].Type.Shape)
-			}
-			return ""
+			k, _ := kernel.RunInput(n.Node)
+			return cond.If(n.In[k].Type.Elems() != n.Out[0].Type.Elems(),
+				"input %d of shape %v is broadcast to %v, want the shape of the output", k, n.In[k].Type.Shape,
+				n.Out[0].Type.Shape)
 		})}, func(l *lowering, n *kernel.Node) {
 		k, _ := kernel.RunInput(n.Node)
 		b := call.Lookup(kernel.TableOf.Must(n))
