@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
 	"encoding/csv"
@@ -32,12 +33,11 @@ import (
 // codeSizes compiles sources of the runtime for every board with the flags for
 // speed and for size, and writes what sections with code and constants they have.
 // Columns of instruction sets that no board has stay.
-func (o *options) codeSizes() (err error) {
-	defer fail.Catch(&err)
+func (o *options) codeSizes() {
 	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
 	sources, include := unpack(dir)
-	table := fail.Must(o.known())
+	table := o.known()
 	wanted := o.sources()
 	for _, name := range list(o.boards) {
 		spec := fail.Must(boards.Load(name))
@@ -57,7 +57,7 @@ func (o *options) codeSizes() (err error) {
 			fmt.Fprintf(os.Stderr, "%s: code of %d sources\n", isa+way.suffix, len(fresh))
 		}
 	}
-	return write(o.file("code.csv"), func(w *os.File) error { return table.write(w, sources) })
+	write(o.file("code.csv"), func(w io.Writer) error { return table.write(w, sources) })
 }
 
 // unpack writes the runtime into a folder: its sources that are measured, and
@@ -116,30 +116,26 @@ func (s *sizes) column(name string) map[string]int {
 }
 
 // known are the sizes of an earlier measurement.
-func (o *options) known() (_ *sizes, err error) {
-	defer fail.Catch(&err)
+func (o *options) known() *sizes {
 	table := &sizes{columns: map[string]map[string]int{}}
-	f, err := os.Open(o.file("code.csv"))
-	if os.IsNotExist(err) {
-		return table, nil
+	rows := cells(o.file("code.csv"))
+	if len(rows) == 0 {
+		return table
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	rows := fail.Must(csv.NewReader(f).ReadAll())
-	for col, name := range rows[0] {
-		if col == 0 {
-			continue
-		}
+	for col, name := range rows[0][1:] {
 		column := table.column(name)
 		for _, row := range rows[1:] {
-			if n, err := strconv.Atoi(row[col]); err == nil {
+			if n, err := strconv.Atoi(row[1+col]); err == nil {
 				column[row[0]] = n
 			}
 		}
 	}
-	return table, nil
+	return table
+}
+
+// cells are the rows of a table of an earlier measurement.
+func cells(path string) [][]string {
+	return fail.Must(csv.NewReader(bytes.NewReader(stored(path))).ReadAll())
 }
 
 // write has a row for each of the sources, and for no others.
@@ -212,8 +208,7 @@ const variantLayers = 5
 // cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
 // it of nncc's kernels. Rows of boards that are not measured stay; of those that
 // are, with -kinds or -variant, all but the ones of the variants that ran.
-func (o *options) cycles() (err error) {
-	defer fail.Catch(&err)
+func (o *options) cycles() {
 	some := o.kinds != "" || o.variants != ""
 	replaced := map[rateKey]bool{}
 	var fresh [][]string
@@ -233,9 +228,7 @@ func (o *options) cycles() (err error) {
 			if k.elements != nil && k.elements.loops || !o.wants(k) {
 				continue
 			}
-			if err := o.follow(b, k, ratios); err != nil {
-				return fmt.Errorf("%s on %s: %w", k.name, b, err)
-			}
+			fail.Under(k.name+" on "+b, func() { o.follow(b, k, ratios) })
 		}
 		for kind, list := range ratios {
 			if !cost.IsKind(kind) && len(list) < variantLayers || some && cost.IsKind(kind) {
@@ -248,11 +241,10 @@ func (o *options) cycles() (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[string(cost.Other)]))
 	}
-	rows := fail.Must(o.rates(replaced))
-	rows = append(rows, fresh...)
+	rows := append(o.rates(replaced), fresh...)
 	slices.SortFunc(rows, slices.Compare)
-	return write(o.file("cycles.csv"), func(f *os.File) error {
-		return csv.NewWriter(f).WriteAll(append([][]string{cost.RateColumns}, rows...))
+	write(o.file("cycles.csv"), func(w io.Writer) error {
+		return csv.NewWriter(w).WriteAll(append([][]string{cost.RateColumns}, rows...))
 	})
 }
 
@@ -271,35 +263,23 @@ func deviation(list []float64) (mean, off float64) {
 type rateKey struct{ on, kind string }
 
 // rates are the rows of an earlier measurement but for those replaced.
-func (o *options) rates(replaced map[rateKey]bool) ([][]string, error) {
-	f, err := os.Open(o.file("cycles.csv"))
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return slices.DeleteFunc(rows[1:], func(row []string) bool {
+func (o *options) rates(replaced map[rateKey]bool) [][]string {
+	rows := cells(o.file("cycles.csv"))
+	return slices.DeleteFunc(rows[min(1, len(rows)):], func(row []string) bool {
 		return replaced[rateKey{row[0], ""}] || replaced[rateKey{row[0], row[1]}]
-	}), nil
+	})
 }
 
 // follow adds cycles an instruction of some layers of a kind, by their kernels and kinds.
-func (o *options) follow(board string, k kind, ratios map[string][]float64) (err error) {
-	defer fail.Catch(&err)
+func (o *options) follow(board string, k kind, ratios map[string][]float64) {
 	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
 	c := driver.Defaults()
 	c.Board, c.Without = board, k.without
 	few := options{layers: cycleLayers, variants: o.variants}
-	p, err := few.program(&c, []kind{k}, dir)
-	if err != nil || len(p.steps) == 0 {
-		return err
+	p := few.program(&c, []kind{k}, dir)
+	if len(p.steps) == 0 {
+		return
 	}
 	v := fail.Must(p.Profile(context.Background()))
 	for _, i := range p.steps {
@@ -314,5 +294,4 @@ func (o *options) follow(board string, k kind, ratios map[string][]float64) (err
 			ratios[k] = append(ratios[k], r)
 		}
 	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
@@ -17,7 +18,7 @@ import (
 type kind struct {
 	name string
 	draw func(r *rand.Rand) cost.Geometry
-	add  func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error)
+	add  func(l *layer) *ir.Node
 	own  bool // only own kernels know the difference
 	// What the layers compute in; int8 throughout by default.
 	precision option.Precision
@@ -38,11 +39,7 @@ func (k *kind) alike(l *kind) bool {
 
 // names are those of kinds that are measured together.
 func names(ks []kind) string {
-	s := make([]string, len(ks))
-	for i := range ks {
-		s[i] = ks[i].name
-	}
-	return strings.Join(s, ", ")
+	return strings.Join(lists.Map(ks, func(k kind) string { return k.name }), ", ")
 }
 
 // channels are drawn small often, and beside multiples of four and 16.

@@ -16,70 +16,79 @@ import (
 	"github.com/nncc/nncc/lower/option"
 )
 
+// layer is one that is drawn: its name, shape and seed, and the graph that it is added to.
+type layer struct {
+	*ir.Graph
+	name string
+	cost.Geometry
+	seed uint64
+}
+
+// input, random and number are operands called after the layer, the numbers of random by its seed and what is added.
+func (l *layer) input(what string, shape ...int) *ir.Value {
+	return l.AddInput(what+l.name, ir.T(tensor.F32, shape...))
+}
+
+func (l *layer) random(what string, more uint64, shape ...int) *ir.Value {
+	return l.AddConst(what+l.name, ir.Rand(l.seed+more, tensor.F32, shape))
+}
+
+func (l *layer) number(what string, d *tensor.Dense) *ir.Value { return l.AddConst(what+l.name, d) }
+
+// node adds an operator with one result; part is what it is called after the layer's name.
+func (l *layer) node(d *ir.OpDef, part string, attrs ir.Attrs, in ...*ir.Value) *ir.Node {
+	return fail.Must(l.Add(d, l.name+part, attrs, 1, in...))
+}
+
 // relu puts an activation behind a layer, which becomes part of it.
-func relu(add func(*ir.Graph, string, cost.Geometry, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Geometry,
-	uint64) (*ir.Node, error) {
-	return func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-		n, err := add(g, name, s, seed)
-		if err != nil {
-			return nil, err
-		}
-		_, err = g.Add(op.Relu, name+".relu", nil, 1, n.Out[0])
-		return n, err
+func relu(add func(l *layer) *ir.Node) func(l *layer) *ir.Node {
+	return func(l *layer) *ir.Node {
+		n := add(l)
+		l.node(op.Relu, ".relu", nil, n.Out[0])
+		return n
 	}
 }
 
-func addConv(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
-	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C / s.Groups, s.KH, s.KW}))
-	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
-	return g.Add(op.Conv, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW),
-		"dilations": ir.Ints(s.DH, s.DW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+func addConv(l *layer) *ir.Node {
+	return l.node(op.Conv, "", ir.Attrs{"group": ir.Int(l.Groups), "strides": ir.Ints(l.SH, l.SW),
+		"dilations": ir.Ints(l.DH, l.DW), "pads": ir.Ints(l.PH, l.PW, l.PH, l.PW)}, l.input("x", l.N, l.C, l.IH, l.IW),
+		l.random("w", 0, l.OC, l.C/l.Groups, l.KH, l.KW), l.random("b", 1, l.OC))
 }
 
-func addGemm(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C))
-	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C}))
-	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
-	return g.Add(op.Gemm, name, ir.Attrs{"transB": ir.Int(1)}, 1, x, w, b)
+func addGemm(l *layer) *ir.Node {
+	return l.node(op.Gemm, "", ir.Attrs{"transB": ir.Int(1)}, l.input("x", l.N, l.C), l.random("w", 0, l.OC, l.C),
+		l.random("b", 1, l.OC))
 }
 
-func addPool(d *ir.OpDef) func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	return func(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
-		return g.Add(d, name, ir.Attrs{"kernel_shape": ir.Ints(s.KH, s.KW), "strides": ir.Ints(s.SH, s.SW),
-			"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x)
+func addPool(d *ir.OpDef) func(l *layer) *ir.Node {
+	return func(l *layer) *ir.Node {
+		return l.node(d, "", ir.Attrs{"kernel_shape": ir.Ints(l.KH, l.KW), "strides": ir.Ints(l.SH, l.SW),
+			"pads": ir.Ints(l.PH, l.PW, l.PH, l.PW)}, l.input("x", l.N, l.C, l.IH, l.IW))
 	}
 }
 
-func addAdd(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
-	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
-	return g.Add(op.Add, name, nil, 1, x, y)
+func addAdd(l *layer) *ir.Node {
+	return l.node(op.Add, "", nil, l.input("x", 1, l.C), l.input("y", 1, l.C))
 }
 
 // addScaled adds a tensor and the multiple of another one, which has another scale then: most of these sums have no
 // linear form.
-func addScaled(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
-	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
-	factor := float32(0.1 + 0.8*rand.New(rand.NewPCG(seed, 6)).Float64())
-	n, err := g.Add(op.Mul, name+".scaled", nil, 1, y, g.AddConst("f"+name, tensor.Scalar(factor)))
-	if err != nil {
-		return nil, err
-	}
-	return g.Add(op.Add, name, nil, 1, x, n.Out[0])
+func addScaled(l *layer) *ir.Node {
+	x, y := l.input("x", 1, l.C), l.input("y", 1, l.C)
+	factor := float32(0.1 + 0.8*rand.New(rand.NewPCG(l.seed, 6)).Float64())
+	n := l.node(op.Mul, ".scaled", nil, y, l.number("f", tensor.Scalar(factor)))
+	return l.node(op.Add, "", nil, x, n.Out[0])
 }
 
-func writeModel(path string, ks []kind, n int) (_ map[string]bool, err error) {
-	defer fail.Catch(&err)
+func writeModel(path string, ks []kind, n int) map[string]bool {
 	g, names := ir.New("layers"), map[string]bool{}
 	for i := range ks {
 		ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names)
 	}
 	m := fail.Must(onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"}))
 	b := fail.Must(onnx.Marshal(m))
-	return names, os.WriteFile(path, b, 0o644)
+	fail.Check(os.WriteFile(path, b, 0o644))
+	return names
 }
 
 // layers adds n layers of the kind: the first ones are the same however many there are.
@@ -91,7 +100,7 @@ func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) 
 			continue
 		}
 		name := fmt.Sprint(prefix, i)
-		node := fail.Must(k.add(g, name, s, uint64(i)*7+3))
+		node := k.add(&layer{g, name, s, uint64(i)*7 + 3})
 		node.Origin = []string{name}
 		out := node.Out[0]
 		if u := out.Uses(); len(u) > 0 {
@@ -104,101 +113,73 @@ func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) 
 }
 
 // addPad adds channels behind those of a map.
-func addPad(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C, 1, s.IW))
-	n, err := g.Add(op.Pad, name, ir.Attrs{"mode": ir.Str("constant")}, 1, x,
-		g.AddConst("pads"+name, tensor.Ints(0, 0, 0, 0, 0, s.OC-s.C, 0, 0)))
-	if err != nil {
-		return nil, err
-	}
+func addPad(l *layer) *ir.Node {
+	n := l.node(op.Pad, "", ir.Attrs{"mode": ir.Str("constant")}, l.input("x", 1, l.C, 1, l.IW),
+		l.number("pads", tensor.Ints(0, 0, 0, 0, 0, l.OC-l.C, 0, 0)))
 	// Alone it would not be quantised.
-	_, err = g.Add(op.Conv, name+".after", nil, 1, n.Out[0],
-		g.AddConst("w"+name, ir.Rand(1, tensor.F32, []int{1, s.OC, 1, 1})))
-	return n, err
+	l.node(op.Conv, ".after", nil, n.Out[0], l.number("w", ir.Rand(1, tensor.F32, []int{1, l.OC, 1, 1})))
+	return n
 }
 
 // addTransposed goes from the output of a window to its input.
-func addTransposed(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.OH, s.OW))
-	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.C, s.OC / s.Groups, s.KH, s.KW}))
-	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
-	return g.Add(op.ConvTranspose, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW),
-		"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+func addTransposed(l *layer) *ir.Node {
+	return l.node(op.ConvTranspose, "", ir.Attrs{"group": ir.Int(l.Groups), "strides": ir.Ints(l.SH, l.SW),
+		"pads": ir.Ints(l.PH, l.PW, l.PH, l.PW)}, l.input("x", l.N, l.C, l.OH, l.OW),
+		l.random("w", 0, l.C, l.OC/l.Groups, l.KH, l.KW), l.random("b", 1, l.OC))
 }
 
 // addProducts multiplies two activations.
-func addProducts(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.Groups, s.N, s.C))
-	y := g.AddInput("y"+name, ir.T(tensor.F32, s.Groups, s.C, s.OC))
-	return g.Add(op.MatMul, name, nil, 1, x, y)
+func addProducts(l *layer) *ir.Node {
+	return l.node(op.MatMul, "", nil, l.input("x", l.Groups, l.N, l.C), l.input("y", l.Groups, l.C, l.OC))
 }
 
 // addSoftmax divides the exponentials of rows by their sums.
-func addSoftmax(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	return g.Add(op.Softmax, name, nil, 1, g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C)))
-}
+func addSoftmax(l *layer) *ir.Node { return l.node(op.Softmax, "", nil, l.input("x", l.N, l.C)) }
 
 // addConcat puts rows of several widths behind each other.
-func addConcat(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	r := rand.New(rand.NewPCG(seed, 6))
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C*s.Groups*4))
+func addConcat(l *layer) *ir.Node {
+	r := rand.New(rand.NewPCG(l.seed, 6))
+	x := l.input("x", l.N, l.C*l.Groups*4)
 	var in []*ir.Value
-	for at := 0; len(in) < s.Groups; {
-		to := at + s.C + r.IntN(2*s.C)
-		part, err := cut(g, fmt.Sprintf("%s.%d", name, len(in)), x, 1, at, to)
-		if err != nil {
-			return nil, err
-		}
-		in, at = append(in, part), to
+	for at := 0; len(in) < l.Groups; {
+		to := at + l.C + r.IntN(2*l.C)
+		in, at = append(in, l.cut(fmt.Sprintf(".%d", len(in)), x, 1, at, to)), to
 	}
-	n, err := g.Add(op.Concat, name, ir.Attrs{"axis": ir.Int(1)}, 1, in...)
-	return quantised(g, name, n, err)
+	return l.quantised(l.node(op.Concat, "", ir.Attrs{"axis": ir.Int(1)}, in...))
 }
 
 // quantised puts a function behind data movement, which alone would be that of floats.
-func quantised(g *ir.Graph, name string, n *ir.Node, err error) (*ir.Node, error) {
-	if err == nil {
-		_, err = g.Add(op.Tanh, name+".after", nil, 1, n.Out[0])
-	}
-	return n, err
+func (l *layer) quantised(n *ir.Node) *ir.Node {
+	l.node(op.Tanh, ".after", nil, n.Out[0])
+	return n
 }
 
 // cut is a part of a value along an axis, with its scale.
-func cut(g *ir.Graph, name string, x *ir.Value, axis, from, to int) (*ir.Value, error) {
-	n, err := g.Add(op.Slice, name, nil, 1, x, g.AddConst("from"+name, tensor.Ints(from)),
-		g.AddConst("to"+name, tensor.Ints(to)), g.AddConst("axis"+name, tensor.Ints(axis)))
-	if err != nil {
-		return nil, err
-	}
-	return n.Out[0], nil
+func (l *layer) cut(part string, x *ir.Value, axis, from, to int) *ir.Value {
+	number := func(what string, i int) *ir.Value { return l.AddConst(what+l.name+part, tensor.Ints(i)) }
+	return l.node(op.Slice, part, nil, x, number("from", from), number("to", to), number("axis", axis)).Out[0]
 }
 
 // addEqual adds two tensors of one scale.
-func addEqual(g *ir.Graph, name string, s cost.Geometry, _ uint64) (_ *ir.Node, err error) {
-	defer fail.Catch(&err)
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 2, s.C))
-	a := fail.Must(cut(g, name+".a", x, 0, 0, 1))
-	b := fail.Must(cut(g, name+".b", x, 0, 1, 2))
-	return g.Add(op.Add, name, nil, 1, a, b)
+func addEqual(l *layer) *ir.Node {
+	x := l.input("x", 2, l.C)
+	a, b := l.cut(".a", x, 0, 0, 1), l.cut(".b", x, 0, 1, 2)
+	return l.node(op.Add, "", nil, a, b)
 }
 
 // addRecurrent computes a layer with so many gates.
-func addRecurrent(d *ir.OpDef, gates int) func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node,
-	error) {
-	return func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, 1, s.C))
-		w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{1, gates * s.OC, s.C}))
-		u := g.AddConst("u"+name, ir.Rand(seed+1, tensor.F32, []int{1, gates * s.OC, s.OC}))
-		b := g.AddConst("b"+name, ir.Rand(seed+2, tensor.F32, []int{1, 2 * gates * s.OC}))
-		return g.Add(d, name, ir.Attrs{"hidden_size": ir.Int(s.OC)}, 1, x, w, u, b)
+func addRecurrent(d *ir.OpDef, gates int) func(l *layer) *ir.Node {
+	return func(l *layer) *ir.Node {
+		return l.node(d, "", ir.Attrs{"hidden_size": ir.Int(l.OC)}, l.input("x", l.N, 1, l.C),
+			l.random("w", 0, 1, gates*l.OC, l.C), l.random("u", 1, 1, gates*l.OC, l.OC),
+			l.random("b", 2, 1, 2*gates*l.OC))
 	}
 }
 
 // addTranspose exchanges rows and columns, for a function that is computed in int8.
-func addTranspose(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.IW, s.C))
-	n, err := g.Add(op.Transpose, name, ir.Attrs{"perm": ir.Ints(0, 2, 1)}, 1, x)
-	return quantised(g, name, n, err)
+func addTranspose(l *layer) *ir.Node {
+	x := l.input("x", l.N, l.IW, l.C)
+	return l.quantised(l.node(op.Transpose, "", ir.Attrs{"perm": ir.Ints(0, 2, 1)}, x))
 }
 
 // elementLayers are element-wise operators in a row.
@@ -224,44 +205,38 @@ var elementOps = [2][]*ir.OpDef{{op.Relu, op.LeakyRelu, op.Neg, op.HardSwish, op
 
 // addElements adds operators in a row, each on the result of the one before and,
 // where it has two operands, an input of its own or a constant per channel.
-func addElements(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
-	r := rand.New(rand.NewPCG(seed, 5))
-	inputs := 0
-	input := func() *ir.Value {
-		inputs++
-		return g.AddInput(fmt.Sprintf("x%s_%d", name, inputs), ir.T(tensor.F32, 1, s.Groups, s.C/s.Groups))
+func addElements(l *layer) *ir.Node {
+	r := rand.New(rand.NewPCG(l.seed, 5))
+	operands, nodes := 0, 0
+	next := func() string {
+		operands++
+		return fmt.Sprintf("%s_%d", l.name, operands)
 	}
+	input := func() *ir.Value { return l.AddInput("x"+next(), ir.T(tensor.F32, 1, l.Groups, l.C/l.Groups)) }
 	operand := func() *ir.Value {
 		if r.IntN(4) > 0 {
 			return input()
 		}
-		inputs++
-		return g.AddConst(fmt.Sprintf("c%s_%d", name, inputs), ir.Rand(r.Uint64(), tensor.F32, []int{s.Groups, 1}))
+		return l.AddConst("c"+next(), ir.Rand(r.Uint64(), tensor.F32, []int{l.Groups, 1}))
 	}
-	nodes := 0
-	add := func(d *ir.OpDef, args ...*ir.Value) (*ir.Node, error) {
+	add := func(d *ir.OpDef, args ...*ir.Value) *ir.Node {
 		nodes++
-		return g.Add(d, fmt.Sprintf("%s_%d", name, nodes), nil, 1, args...)
+		return l.node(d, fmt.Sprintf("_%d", nodes), nil, args...)
 	}
 	x := input()
 	var n *ir.Node
-	var err error
 	for count := 2 + r.IntN(5); count > 0; count-- {
 		list := elementOps[min(r.IntN(3), 1)]
 		switch d := list[r.IntN(len(list))]; {
 		case d == nil: // one of two values
-			if n, err = add(op.Greater, x, input()); err == nil {
-				n, err = add(op.Where, n.Out[0], x, input())
-			}
+			n = add(op.Greater, x, input())
+			n = add(op.Where, n.Out[0], x, input())
 		case d.MinIn > 1 || d.MaxIn != 1:
-			n, err = add(d, x, operand())
+			n = add(d, x, operand())
 		default:
-			n, err = add(d, x)
-		}
-		if err != nil {
-			return nil, err
+			n = add(d, x)
 		}
 		x = n.Out[0]
 	}
-	return n, nil
+	return n
 }

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -71,27 +72,22 @@ func main() {
 }
 
 // run makes the tables; lines about what is not measured stay.
-func (o *options) run() error {
+func (o *options) run() (err error) {
+	defer fail.Catch(&err)
 	for _, f := range list(o.variants) {
-		if !slices.Contains(runtimec.Functions(), f) {
-			return fmt.Errorf("-variant %s: no function of the manifest runtime_c/kernels.csv has that name", f)
-		}
+		fail.If(!slices.Contains(runtimec.Functions(), f),
+			"-variant %s: no function of the manifest runtime_c/kernels.csv has that name", f)
 	}
-	switch {
-	case o.checks:
-		return o.check()
-	case o.code:
-		return o.codeSizes()
+	if o.checks {
+		fail.Check(o.check())
+		return nil
 	}
 	for _, step := range []struct {
 		name string
-		run  func() error
+		run  func()
 	}{{"points", o.points}, {"fit", o.fit}, {"cycles", o.cycles}, {"code", o.codeSizes}} {
-		if !o.does(step.name) {
-			continue
-		}
-		if err := step.run(); err != nil {
-			return err
+		if o.does(step.name) {
+			step.run()
 		}
 	}
 	return nil
@@ -100,10 +96,12 @@ func (o *options) run() error {
 // does reports that a step is asked for. What an instruction takes on a core is
 // measured on layers of all kinds and functions, not on those of -variant or -kinds.
 func (o *options) does(step string) bool {
-	switch o.only {
-	case "":
+	switch {
+	case o.code:
+		return step == "code"
+	case o.only == "":
 		return step != "cycles" || o.variants == "" && o.kinds == ""
-	case "points":
+	case o.only == "points":
 		return step == "points" || step == "fit"
 	}
 	return o.only == step
@@ -117,10 +115,9 @@ func list(s string) []string {
 }
 
 // points measures board after board and writes the file of all points.
-func (o *options) points() (err error) {
-	defer fail.Catch(&err)
+func (o *options) points() {
 	fail.Check(os.MkdirAll(filepath.Dir(o.all), 0o777))
-	points := fail.Must(read(o.all))
+	points := read(o.all)
 	lib := map[string]string{}
 	for _, s := range list(o.libs) {
 		if b, f, ok := strings.Cut(s, "="); ok {
@@ -132,15 +129,12 @@ func (o *options) points() (err error) {
 			if mk == "cmsis-nn" && lib[b] == "" {
 				continue
 			}
-			fresh := fail.Must(o.measured(b, mk, lib[b]))
-			if len(fresh) == 0 {
-				continue
+			if fresh := o.measured(b, mk, lib[b]); len(fresh) > 0 {
+				points = merge(points, o.enough(fresh))
+				write(o.all, func(w io.Writer) error { return cost.WritePoints(w, points) })
 			}
-			points = merge(points, o.enough(fresh))
-			fail.Check(write(o.all, func(f *os.File) error { return cost.WritePoints(f, points) }))
 		}
 	}
-	return nil
 }
 
 // enough leaves out new points of functions that a run of some kinds of layers
@@ -170,8 +164,7 @@ func merge(points, fresh []cost.Point) []cost.Point {
 	return points
 }
 
-func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
-	var fresh []cost.Point
+func (o *options) measured(board, mk, lib string) (fresh []cost.Point) {
 	for _, generic := range []bool{false, true} {
 		for _, ks := range o.programs(mk, generic) {
 			c := driver.Defaults()
@@ -182,17 +175,15 @@ func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 			case "own":
 				c.Kernels = option.OwnKernels
 			}
-			ps, err := o.measure(&c, ks)
-			if err != nil {
-				return nil, fmt.Errorf("%s on %s (%s): %w", names(ks), board, mk, err)
-			}
+			var ps []cost.Point
+			fail.Under(fmt.Sprintf("%s on %s (%s)", names(ks), board, mk), func() { ps = o.measure(&c, ks) })
 			if len(ps) > 0 && !o.checks {
 				fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", board, mk, len(ps), names(ks))
 			}
 			fresh = append(fresh, ps...)
 		}
 	}
-	return fresh, nil
+	return fresh
 }
 
 // programs are the kinds of layers that are asked for, as they are measured: each by itself, or all that are
@@ -225,44 +216,41 @@ func (k *kind) measuredWith(mk string, generic bool) bool {
 }
 
 // fit writes fitted.csv and sample.csv. Variants that were not measured keep their lines.
-func (o *options) fit() (err error) {
-	defer fail.Catch(&err)
-	points := fail.Must(read(o.all))
-	sample := fail.Must(read(o.file("sample.csv")))
+func (o *options) fit() {
+	points, sample := read(o.all), read(o.file("sample.csv"))
 	models := cost.Fit(points, cost.Models())
 	for _, m := range models {
 		fmt.Printf("%-50s %4d points, %2d coefficients, error %5.2f %%, at worst %6.2f %%\n", m.Key, m.Points,
 			m.Coefficients(), 100*m.Error, 100*m.Worst)
 	}
 	sample = merge(sample, cost.Sample(points))
-	fail.Check(write(o.file("sample.csv"), func(f *os.File) error { return cost.WritePoints(f, sample) }))
-	return write(o.file("fitted.csv"), func(f *os.File) error { return cost.WriteModels(f, models) })
+	write(o.file("sample.csv"), func(w io.Writer) error { return cost.WritePoints(w, sample) })
+	write(o.file("fitted.csv"), func(w io.Writer) error { return cost.WriteModels(w, models) })
 }
 
 func (o *options) file(name string) string { return filepath.Join(o.out, name) }
 
-func read(name string) ([]cost.Point, error) {
-	f, err := os.Open(name)
+// stored is a file of an earlier measurement; nil where there is none.
+func stored(path string) []byte {
+	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		return nil, nil
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return cost.ReadPoints(f)
+	return fail.Must(b, err)
 }
 
-func write(path string, f func(*os.File) error) error {
-	w, err := os.Create(path)
-	if err != nil {
-		return err
+func read(path string) []cost.Point {
+	b := stored(path)
+	if b == nil {
+		return nil
 	}
-	if err := f(w); err != nil {
-		w.Close()
-		return err
-	}
-	return w.Close()
+	return fail.Must(cost.ReadPoints(bytes.NewReader(b)))
+}
+
+func write(path string, f func(w io.Writer) error) {
+	var b bytes.Buffer
+	fail.Check(f(&b))
+	fail.Check(os.WriteFile(path, b.Bytes(), 0o666))
 }
 
 // unique leaves one of the same layer in the same kernel, which two ways of
@@ -283,19 +271,15 @@ func unique(ps []cost.Point) []cost.Point {
 
 // measure runs layers of some kinds in one program. Of own kernels only those count
 // that are nncc's for the instruction set, or for every one.
-func (o *options) measure(c *driver.Config, ks []kind) (_ []cost.Point, err error) {
-	defer fail.Catch(&err)
+func (o *options) measure(c *driver.Config, ks []kind) (out []cost.Point) {
 	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
-	p, err := o.program(c, ks, dir)
-	if err != nil || len(p.steps) == 0 {
-		return nil, err
+	p := o.program(c, ks, dir)
+	if len(p.steps) == 0 {
+		return nil
 	}
 	v := fail.Must(p.Verify(context.Background()))
-	if v.Mismatches > 0 {
-		return nil, fmt.Errorf("%d mismatches (%s): nothing was measured", v.Mismatches, v.Failure)
-	}
-	var out []cost.Point
+	fail.If(v.Mismatches > 0, "%d mismatches (%s): nothing was measured", v.Mismatches, v.Failure)
 	for _, i := range p.steps {
 		n := p.Lowered.Schedule.Nodes[i]
 		g := p.Lowered.Choices[n].Layer().Geometry
@@ -308,7 +292,7 @@ func (o *options) measure(c *driver.Config, ks []kind) (_ []cost.Point, err erro
 			out = append(out, cost.Point{Key: key, Geometry: g, Instructions: float64(v.Layers[i].Instructions)})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // program is a compiled one with the steps that are measured.
@@ -317,10 +301,9 @@ type program struct {
 	steps []int
 }
 
-func (o *options) program(c *driver.Config, ks []kind, dir string) (_ *program, err error) {
-	defer fail.Catch(&err)
+func (o *options) program(c *driver.Config, ks []kind, dir string) *program {
 	c.Model = filepath.Join(dir, "layers.onnx")
-	wanted := fail.Must(writeModel(c.Model, ks, o.layers))
+	wanted := writeModel(c.Model, ks, o.layers)
 	k := &ks[0]
 	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
 	c.Legalize = k.own // an activation becomes part of its layer
@@ -330,8 +313,7 @@ func (o *options) program(c *driver.Config, ks []kind, dir string) (_ *program, 
 		c.Precision, c.Fuse, c.FuseAll, c.Legalize = e.precision, e.loops, e.loops, false
 		c.IO = option.FloatIO
 	}
-	compiled := fail.Must(c.Compile())
-	p := &program{Compiled: compiled}
+	p := &program{Compiled: fail.Must(c.Compile())}
 	for i, n := range p.Lowered.Schedule.Nodes {
 		low := p.Lowered.Low[n]
 		if low.View || k.elements == nil && (len(n.Origin) == 0 || !wanted[n.Origin[0]]) || !o.runs(low.Functions()) ||
@@ -340,7 +322,7 @@ func (o *options) program(c *driver.Config, ks []kind, dir string) (_ *program, 
 		}
 		p.steps = append(p.steps, i)
 	}
-	return p, nil
+	return p
 }
 
 // runs reports that functions are among those that -variant asks for.
@@ -394,11 +376,10 @@ func (o *options) check() error {
 // again measures layers anew and says how they differ from the tables.
 func (o *options) again() (_ []drift, err error) {
 	defer fail.Catch(&err)
-	points := fail.Must(read(o.file("sample.csv")))
+	points := read(o.file("sample.csv"))
 	var fresh []cost.Point
 	for _, b := range list(o.boards) {
-		ps := fail.Must(o.measured(b, "own", ""))
-		fresh = append(fresh, ps...)
+		fresh = append(fresh, o.measured(b, "own", "")...)
 	}
 	return drifts(points, unique(fresh), cost.Models()), nil
 }
