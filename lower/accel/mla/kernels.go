@@ -4,7 +4,6 @@ package mla
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -204,7 +203,7 @@ func pairRow(fn string, d *ir.OpDef) *kernel.Kernel {
 				return ""
 			}),
 		Lower: func(n *kernel.Node) *call.Lowered {
-			l, f, args := pairOperands(n.Node, "int8_t")
+			l, f, args := pairOperands(n.Node)
 			if d == op.Add {
 				p := op.AddParamsS8(n.Node)
 				s := p.Scales
@@ -223,42 +222,16 @@ func pairRow(fn string, d *ir.OpDef) *kernel.Kernel {
 	}
 }
 
-// pairOperands are the iteration space of two operands with broadcasting, and
-// the operands, of elements of a C type; constants lie in the result's order.
-func pairOperands(n *ir.Node, ctype string) (*call.Lowered, []call.Field, [2]call.Arg) {
-	l := &call.Lowered{Unused: constants(n)}
-	out := n.Out[0].Type
-	order := out.OrderOrIdentity()
-	var st [2][]int
-	var args [2]call.Arg
-	for i, v := range n.In {
-		shape := kernel.PadLeft(v.Type.Shape, out.Rank())
-		t := v.Type.WithShape(shape)
-		if v.Const != nil {
-			t.Order = out.Order
-			args[i] = &call.Blob{Hint: "const", CType: ctype, Data: v.Const.Reshaped(shape).Transpose(order).Bytes()}
-		} else {
-			if v.Type.Rank() == out.Rank() {
-				t.Order = v.Type.Order
-			}
-			args[i] = call.In{I: i, CType: ctype}
-		}
-		full := kernel.Strides(t)
-		for _, d := range order {
-			if shape[d] == 1 {
-				st[i] = append(st[i], 0)
-			} else {
-				st[i] = append(st[i], full[d])
-			}
-		}
-		if v.Const == nil && slices.Equal(shape, out.Shape) && t.SameMemory(out.Order) {
+// pairOperands are the iteration space of two operands with broadcasting, and the operands.
+func pairOperands(n *ir.Node) (*call.Lowered, []call.Field, [2]call.Arg) {
+	l, out := &call.Lowered{Unused: constants(n)}, n.Out[0].Type
+	a, b := kernel.Broadcast(n, 0, out), kernel.Broadcast(n, 1, out)
+	for i, o := range []kernel.Operand{a, b} {
+		if o.Whole {
 			l.Overlap = append(l.Overlap, call.InPlace(i)...)
 		}
 	}
-	dims, joined := kernel.MergeDims(out.Phys(), st[0], st[1])
-	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
-	f := append(fields("rank", len(dims)), list("dims", dims), list("a_stride", joined[0]), list("b_stride", joined[1]))
-	return l, f, args
+	return l, kernel.BroadcastFields(out, a, b).Fields, [2]call.Arg{a.Arg, b.Arg}
 }
 
 // wideStrides are strides for four dimensions, 0 for those in front.

@@ -150,7 +150,7 @@ func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 }
 
 func lowerBinaryBF16(n *ir.Node) *call.Lowered {
-	l, f, args := pairOperands(n, bf16Type)
+	l, f, args := pairOperands(n)
 	code := pairsBF16[n.Op]
 	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1],
 		bf16Out)
