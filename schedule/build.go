@@ -132,12 +132,7 @@ func (s *search) views() *arrangement {
 	s.below = 0
 	best := s.try()
 	s.below = int64(best.bytes()) + program.Align
-	var views []*ir.Node
-	for _, n := range s.g.Nodes {
-		if best.silent[n] && len(s.low[n].Parts) > 0 {
-			views = append(views, n)
-		}
-	}
+	views := lists.Filter(s.g.Nodes, func(n *ir.Node) bool { return best.silent[n] && len(s.low[n].Parts) > 0 })
 	if len(views) == 0 {
 		return best
 	}

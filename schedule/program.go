@@ -233,11 +233,9 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 }
 
 func (c *constants) fields(f []call.Field, s *program.Step, n *ir.Node) []call.Field {
-	out := make([]call.Field, len(f))
-	for i, x := range f {
-		out[i] = call.Field{Name: x.Name, Value: c.resolve(x.Value, s, n)}
-	}
-	return out
+	return lists.Each(f, func(x call.Field) call.Field {
+		return call.Field{Name: x.Name, Value: c.resolve(x.Value, s, n)}
+	})
 }
 
 // constants fills a program's table, in the order of first use; equal arrays

@@ -17,12 +17,9 @@ import (
 // takesRows reports whether the calls of a step take an operand, input i or
 // output i, in rows of the given size.
 func takesRows(l *call.Lowered, output bool, i, row int) bool {
-	for _, r := range l.Rows {
-		if r.Output == output && r.I == i && r.Bytes == row {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Rows, func(r call.Rows) bool {
+		return r.Output == output && r.I == i && r.Bytes == row
+	})
 }
 
 // mayLieInRows reports whether value w may lie in rows: nobody outside the program

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
@@ -69,10 +70,7 @@ func (a *arrangement) divide(nodes []plan.Node, values []plan.Value, budget int6
 
 func (a *arrangement) divideIn(order []int, nodes []plan.Node, values []plan.Value, budget int64) {
 	a.order, a.buffers = order, plan.Buffers(nodes, values, order)
-	var pools []plan.Pool
-	for _, x := range a.pools.List {
-		pools = append(pools, plan.Pool{Bytes: int64(x.Bytes), Cost: x.Cost})
-	}
+	pools := lists.Map(a.pools.List, func(x Pool) plan.Pool { return plan.Pool{Bytes: int64(x.Bytes), Cost: x.Cost} })
 	p := plan.Split(a.buffers, a.traffic(), pools, int64(a.pools.Most), budget)
 	a.parts, a.plan = &p, p.Result
 }

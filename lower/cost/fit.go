@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 const (
@@ -220,11 +222,7 @@ func (x *system) only(keep func(p *Point) bool) *system {
 }
 
 func (x *system) all() []int {
-	out := make([]int, len(x.names))
-	for i := range out {
-		out[i] = i
-	}
-	return out
+	return lists.Make(len(x.names), func(i int) int { return i })
 }
 
 // positive are the features of a set with a coefficient above 0.
@@ -344,12 +342,7 @@ func (x *system) solve(set []int) []float64 {
 // that would turn negative; false where the equations have none.
 func (x *system) settle(set []int, passive []bool, c []float64) bool {
 	for {
-		var p []int
-		for i := range set {
-			if passive[i] {
-				p = append(p, i)
-			}
-		}
+		p := lists.Where(len(set), func(i int) bool { return passive[i] })
 		s, ok := x.unconstrained(set, p)
 		if !ok {
 			return false

@@ -79,10 +79,7 @@ func MergeDims(dims []int, st ...[]int) ([]int, [][]int) {
 // is the third; more of them are a call each. Vectors say that the core has them.
 func LoopOrder(elem int, vectors bool, dims, x, y []int) []int {
 	r := len(dims)
-	order := make([]int, r)
-	for d := range order {
-		order[d] = d
-	}
+	order := ir.Identity(r)
 	if r < 2 {
 		return order
 	}
@@ -124,10 +121,7 @@ func loopPrice(elem int, vectors bool, n, x, y int) float64 {
 
 // PadLeft puts ones in front of a shape until it has the rank.
 func PadLeft(shape []int, rank int) []int {
-	out := make([]int, rank)
-	for i := range out {
-		out[i] = 1
-	}
+	out := slices.Repeat([]int{1}, rank)
 	copy(out[rank-len(shape):], shape)
 	return out
 }
@@ -139,11 +133,7 @@ func Bias(n *ir.Node, channels int) []int32 {
 	if b == nil {
 		return nil
 	}
-	v := make([]int32, channels)
-	for c := range v {
-		v[c] = int32(b.Const.Int(c % b.Const.Len()))
-	}
-	return v
+	return lists.Make(channels, func(c int) int32 { return int32(b.Const.Int(c % b.Const.Len())) })
 }
 
 // Arrange gives the constant d another shape, then a permutation of its

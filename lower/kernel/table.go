@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -170,10 +171,7 @@ func Lines(n *ir.Node) (*qref.PiecewiseLinear, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	want := make([]int32, out.Len())
-	for i := range want {
-		want[i] = int32(out.Int(i))
-	}
+	want := lists.Make(out.Len(), func(i int) int32 { return int32(out.Int(i)) })
 	sx, sy, zero := float64(x.Quant.Scale[0]), float64(y.Quant.Scale[0]), x.Quant.Zero[0]
 	p, ok := qref.FitPiecewiseLinear(int32(lo), zero, y.Quant.Zero[0], want, func(d int32) float64 {
 		return n.Op.Scalar(n, float64(d)*sx) / sy

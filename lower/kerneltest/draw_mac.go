@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -74,10 +75,7 @@ func (w *drawer) bias(n int) string {
 	if w.p == Float || w.p == Plain {
 		return w.value(w.data()+shapeText([]int{n}), w.rand())
 	}
-	v := make([]int, n)
-	for i := range v {
-		v[i] = w.In(-4000, 4000)
-	}
+	v := lists.Make(n, func(int) int { return w.In(-4000, 4000) })
 	dt := "i32"
 	if w.p == Int16x8 {
 		dt = "i64"
@@ -127,11 +125,7 @@ func (w *drawer) sums(scale float64, depth int) (act string) {
 }
 
 func (w *drawer) list(n int, f func() int) []int {
-	v := make([]int, n)
-	for i := range v {
-		v[i] = f()
-	}
-	return v
+	return lists.Make(n, func(int) int { return f() })
 }
 
 func repeat(n, v int) []int { return slices.Repeat([]int{v}, n) }

@@ -74,10 +74,7 @@ func (b *Writer) Text(text string) {
 	n := strconv.Itoa(b.n)
 	text = narrow.ReplaceAllStringFunc(text, func(s string) string {
 		k, _ := strconv.Atoi(s[len("narrow "):])
-		v := make([]int, k)
-		for i := range v {
-			v[i] = b.In(-127, 127)
-		}
+		v := lists.Make(k, func(int) int { return b.In(-127, 127) })
 		return "{" + commas(v...) + "}"
 	})
 	b.text.WriteString(strings.ReplaceAll(text, "#", n) + "\n")

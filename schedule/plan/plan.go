@@ -14,6 +14,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Align is the alignment in bytes of every storage in the arena, and the unit
@@ -114,9 +116,5 @@ func withoutOverlaps(nodes []Node) (apart []Node, some bool) {
 
 // identity is the order 0, 1, 2, ...
 func identity(n int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	return order
+	return lists.Make(n, func(i int) int { return i })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -121,10 +122,7 @@ func lowerConvBF16(n *ir.Node) *call.Lowered {
 	f := append(boundFields(n), convFields(g)...)
 	var bias call.Arg = call.Null{}
 	if b := n.Input(2); b != nil {
-		v := make([]float32, g.COut)
-		for i := range v {
-			v[i] = float32(b.Const.Float(i % b.Const.Len()))
-		}
+		v := lists.Make(g.COut, func(i int) float32 { return float32(b.Const.Float(i % b.Const.Len())) })
 		bias = blob("bias", "float", v)
 	}
 	return command(&call.Lowered{Unused: constants(n)}, "mla_conv2d_bf16", f, bf16In(0), bf16Blob("weights",
@@ -225,10 +223,7 @@ func sameAttr(a, b ir.Attr) bool {
 
 // tabulate computes a function for every bit pattern.
 func tabulate(n *ir.Node) *tensor.Dense {
-	bits := make([]uint16, 1<<16)
-	for i := range bits {
-		bits[i] = uint16(i)
-	}
+	bits := lists.Make(1<<16, func(i int) uint16 { return uint16(i) })
 	x := &tensor.Dense{DType: tensor.BF16, Shape: []int{len(bits)}, Data: bits}
 	y := tensor.New(tensor.BF16, x.Shape)
 	for i := range bits {

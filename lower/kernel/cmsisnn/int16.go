@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
@@ -42,10 +43,7 @@ func bias64(n *ir.Node, channels int) call.Arg {
 	if b == nil {
 		return call.Null{}
 	}
-	v := make([]int64, channels)
-	for i := range v {
-		v[i] = b.Const.Int(i % b.Const.Len())
-	}
+	v := lists.Make(channels, func(i int) int64 { return b.Const.Int(i % b.Const.Len()) })
 	return &call.Blob{Hint: "bias", CType: "int64_t", Data: tensor.Of([]int{channels}, v).Bytes(), Align: 8, Pad: 24,
 		NoCast: true}
 }

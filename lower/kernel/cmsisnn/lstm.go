@@ -3,6 +3,8 @@
 package cmsisnn
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
@@ -69,10 +71,7 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 	given := n.Input(4) != nil || n.Input(5) != nil
 	if given {
 		hidden = result(1, size)
-		zeroPoint := make([]int8, size)
-		for i := range zeroPoint {
-			zeroPoint[i] = int8(p.OutputOffset)
-		}
+		zeroPoint := slices.Repeat([]int8{int8(p.OutputOffset)}, size)
 		copyTo(state(n.Node, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden, 0), size)
 		copyTo(state(n.Node, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell, 0), 2*size)
 	}

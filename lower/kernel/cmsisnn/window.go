@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/qref/cmsis"
@@ -99,11 +100,7 @@ func (w *window) call(fn string, scratch int, p *op.MACParams, ctype string, wei
 }
 
 func repeat(v []int32, n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = v[i%len(v)]
-	}
-	return out
+	return lists.Make(n, func(i int) int32 { return v[i%len(v)] })
 }
 
 // arranged are the int8 or int4 weights in the order of perm.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -53,10 +54,7 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 	}
 	st := w.strides()
 	pick := func(places []int) ([]int, [][]int) {
-		s := make([][]int, len(st))
-		for i := range st {
-			s[i] = kernel.Permuted(st[i], places)
-		}
+		s := lists.Make(len(st), func(i int) []int { return kernel.Permuted(st[i], places) })
 		return kernel.MergeDims(kernel.Permuted(phys, places), s...)
 	}
 	outer, so := pick(kept)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -36,10 +37,7 @@ var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
 	strides := kernel.Known(op.ConvGeometry(n.Node)).Strides // of the dimensions as they are, not turned to the width
 	// A value an image, for any strides.
 	shape := append([]int{256, channels}, slices.Repeat([]int{1}, in.Rank()-2)...)
-	x := make([]int8, 256*channels)
-	for i := range x {
-		x[i] = int8(i/channels - 128)
-	}
+	x := lists.Make(256*channels, func(i int) int8 { return int8(i/channels - 128) })
 	args := []*tensor.Dense{tensor.Of(shape, x), w.Const}
 	if len(n.In) > 2 {
 		args = append(args, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -24,10 +25,7 @@ var scaleShape = cond.New("SCALE-SHAPE", "one scale, or one for each index of th
 // of the quantising kernels, over memory split at the axis.
 func scaleParams(n *kernel.Node) (p *call.Struct, scale, zero *call.Blob) {
 	t := n.In[0].Type
-	scales := make([]float32, n.In[1].Const.Len())
-	for i := range scales {
-		scales[i] = float32(n.In[1].Const.Float(i))
-	}
+	scales := lists.Make(n.In[1].Const.Len(), func(i int) float32 { return float32(n.In[1].Const.Float(i)) })
 	zeros := make([]int32, len(scales))
 	if z := n.ConstIn(2); z != nil {
 		for i := range zeros {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -146,10 +147,7 @@ var svdfRow = row("nncc_svdf", "NNCC-SVDF-S8", op.SVDF.Doc, natural, kernel.Rule
 	l.low.Kernel = fn
 	p, _ := op.SVDFParams(n.Node)
 	l.low.Unused = []int{1, 2, 3}
-	features := make([]byte, len(p.Features))
-	for i, v := range p.Features {
-		features[i] = byte(v)
-	}
+	features := lists.Each(p.Features, func(v int8) byte { return byte(v) })
 	params := params("nncc_svdf_params", ints("batch", p.Batch, "inputs", p.Inputs, "units", p.Units, "rank",
 		p.Rank, "memory", p.Memory, "feature_mult", call.T(p.FeatureMult), "feature_shift", call.T(p.FeatureShift),
 		"output_mult", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift), "output_zero",

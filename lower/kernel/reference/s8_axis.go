@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -75,10 +76,7 @@ func doubtFields(n *ir.Node, terms, divisor, center, zero int) []call.Field {
 func (l *lowering) requantiseInPlace(x *ir.Quant) {
 	y := l.n.Out[0].Type
 	lo, hi := op.ActRange(l.n, y)
-	all := make([]int8, 256)
-	for i := range all {
-		all[i] = int8(uint8(i))
-	}
+	all := lists.Make(256, func(i int) int8 { return int8(uint8(i)) })
 	t := ir.QuantiseAway(ir.Dequantise(tensor.Of([]int{256}, all), x), y.WithShape([]int{256}))
 	for i := range 256 {
 		t.SetInt(i, min(max(t.Int(i), int64(lo)), int64(hi)))

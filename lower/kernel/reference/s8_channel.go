@@ -442,10 +442,7 @@ var normTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 	}
 	t := &tables{index: ir.Identity(n.In[1].Const.Len())}
 	channels := n.In[1].Const.Len()
-	b := make([]byte, 256*channels)
-	for i := range b {
-		b[i] = byte(i / channels)
-	}
+	b := lists.Make(256*channels, func(i int) byte { return byte(i / channels) })
 	in := []*tensor.Dense{nil, n.In[1].Const, n.In[2].Const, n.In[3].Const, n.In[4].Const}
 	if in[0], err = tensor.FromBytes(n.In[0].Type.DType, []int{256, channels}, b); err != nil {
 		return nil, err
@@ -456,10 +453,7 @@ var normTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 	}
 	out := y.Bytes()
 	for c := range channels {
-		row := make([]byte, 256)
-		for i := range row {
-			row[i] = out[i*channels+c]
-		}
+		row := lists.Make(256, func(i int) byte { return out[i*channels+c] })
 		t.rows = append(t.rows, row)
 	}
 	return t, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -44,10 +45,7 @@ var weights8 = cond.New("WEIGHTS-TYPE", "weights are int8 (constants also uint8 
 // the zero points of op.MACParams already count on.
 func int8Weights(d *tensor.Dense) *tensor.Dense {
 	if d.DType == tensor.U8 {
-		v := make([]int8, d.Len())
-		for i := range v {
-			v[i] = int8(d.Int(i) - 128)
-		}
+		v := lists.Make(d.Len(), func(i int) int8 { return int8(d.Int(i) - 128) })
 		return tensor.Of(d.Shape, v)
 	}
 	return d
