@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -63,9 +64,9 @@ func writeElement(n *ir.Node) (_ *fuser, err error) {
 		if v == nil || v.Const != nil || w.vars[v].name != "" || i > 0 && n.Op == op.CastLike {
 			continue
 		}
-		fail.Check(w.input(v, v.Type, i, w.f.in(i)))
+		w.input(v, v.Type, i, w.f.in(i))
 	}
-	fail.Check(w.element(n))
+	w.element(n)
 	w.loops(w.vars[n.Out[0]])
 	w.share()
 	return w, nil
@@ -80,18 +81,13 @@ func (w *fuser) as(c class, v variable) string {
 }
 
 // numbersOf are the operands of a node; of what is absent or not read the name is empty.
-func (w *fuser) numbersOf(n *ir.Node) ([]variable, error) {
-	x := make([]variable, len(n.In))
-	for i, v := range n.In {
-		if v == nil || i > 0 && n.Op == op.CastLike {
-			continue
+func (w *fuser) numbersOf(n *ir.Node) []variable {
+	return lists.Make(len(n.In), func(i int) (x variable) {
+		if v := n.In[i]; v != nil && (i == 0 || n.Op != op.CastLike) {
+			x = w.operand(v)
 		}
-		var err error
-		if x[i], err = w.operand(v); err != nil {
-			return nil, err
-		}
-	}
-	return x, nil
+		return x
+	})
 }
 
 // let is the declaration of a constant with the value of v in a class.
@@ -100,11 +96,8 @@ func (w *fuser) let(name string, c class, v variable) string {
 }
 
 // plain writes an operator on plain numbers of any type: in double, int64_t or uint64_t, rounded or wrapped once.
-func (w *fuser) plain(n *ir.Node) error {
-	x, err := w.numbersOf(n)
-	if err != nil {
-		return err
-	}
+func (w *fuser) plain(n *ir.Node) {
+	x := w.numbersOf(n)
 	d, y := n.In[0].Type.DType, n.Out[0].Type.DType
 	switch n.Op {
 	case op.Identity, op.Within:
@@ -122,10 +115,9 @@ func (w *fuser) plain(n *ir.Node) error {
 		case n.Op.Pair != nil && pairExpr(n, d) != "" && (w.f.n == n || !op.Divides(n)): // which may end with a status
 			w.folded(n, x)
 		default:
-			return fmt.Errorf("no form for single elements of %s", d.ONNXName())
+			fail.Errorf("no form for single elements of %s", d.ONNXName())
 		}
 	}
-	return nil
 }
 
 // power writes Pow: the exponent has a type of its own.

@@ -129,9 +129,8 @@ func newFuser(n *ir.Node) *fuser {
 // writeFused writes the function, or says why it cannot.
 func writeFused(n *ir.Node) (_ *fuser, err error) {
 	defer fail.Catch(&err)
-	if len(n.Body) != 1 || len(n.Out) != 1 || len(n.Body[0].Nodes) == 0 {
-		return nil, fmt.Errorf("the node has %d outputs, want one", len(n.Out))
-	}
+	fail.If(len(n.Body) != 1 || len(n.Out) != 1 || len(n.Body[0].Nodes) == 0, "the node has %d outputs, want one",
+		len(n.Out))
 	b := n.Body[0]
 	w := newFuser(n)
 	last, rank := space(n)
@@ -140,22 +139,18 @@ func writeFused(n *ir.Node) (_ *fuser, err error) {
 		if rank == n.Out[0].Type.Rank() {
 			w.out = w.out.WithOrder(n.Out[0].Type.Order)
 		}
-		if err := reducible(last); err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", nodeName(last), last.Op.Name, err)
-		}
+		of(last, reducible)
 	}
-	if w.out.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
-		return nil, fmt.Errorf("the result is empty")
-	}
+	fail.If(w.out.Elems() == 0 || n.Out[0].Type.Elems() == 0, "the result is empty")
 	for i, v := range b.In {
-		fail.Check(w.input(v, n.In[i].Type, i, w.f.in(i)))
+		w.input(v, n.In[i].Type, i, w.f.in(i))
 	}
 	for _, m := range b.Nodes {
 		if m == last {
-			x := fail.Must(w.operand(m.In[0]))
-			return w, w.reduce(m, x)
+			w.reduce(m, w.operand(m.In[0]))
+			return w, nil
 		}
-		fail.Check(w.element(m))
+		w.element(m)
 	}
 	w.loops(w.vars[b.Out[0]])
 	w.share()
@@ -163,15 +158,16 @@ func writeFused(n *ir.Node) (_ *fuser, err error) {
 }
 
 // element writes a node whose result has the shape of the whole.
-func (w *fuser) element(n *ir.Node) error {
-	if len(n.Out) != 1 || n.Out[0].Type.Elems() != w.out.Elems() || n.Out[0].Type.Rank() != w.out.Rank() {
-		return fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(n), n.Op.Name,
-			n.Out[0].Type.Shape, w.out.Shape)
-	}
-	if err := w.node(n); err != nil {
-		return fmt.Errorf("%s (%s): %w", nodeName(n), n.Op.Name, err)
-	}
-	return nil
+func (w *fuser) element(n *ir.Node) {
+	t := n.Out[0].Type
+	fail.If(len(n.Out) != 1 || t.Elems() != w.out.Elems() || t.Rank() != w.out.Rank(),
+		"%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(n), n.Op.Name, t.Shape, w.out.Shape)
+	of(n, w.node)
+}
+
+// of has an error of f tell the node.
+func of(n *ir.Node, f func(n *ir.Node)) {
+	fail.Under(fmt.Sprintf("%s (%s)", nodeName(n), n.Op.Name), func() { f(n) })
 }
 
 func nodeName(n *ir.Node) string {
@@ -182,14 +178,10 @@ func nodeName(n *ir.Node) string {
 }
 
 // input declares an operand that is read once per element, or less often: input number in, or an array of constants.
-func (w *fuser) input(v *ir.Value, t ir.Type, in int, r ref) error {
+func (w *fuser) input(v *ir.Value, t ir.Type, in int, r ref) {
 	rank := w.out.Rank()
-	if t.Rank() > rank {
-		return fmt.Errorf("operand %s has %d dimensions, the result %d", v.Name, t.Rank(), rank)
-	}
-	if t.Elems() == 0 {
-		return fmt.Errorf("operand %s is empty", v.Name)
-	}
+	fail.If(t.Rank() > rank, "operand %s has %d dimensions, the result %d", v.Name, t.Rank(), rank)
+	fail.If(t.Elems() == 0, "operand %s is empty", v.Name)
 	order := w.out.OrderOrIdentity()
 	shape := kernel.PadLeft(t.Shape, rank)
 	o := operand{v: v, in: in, ref: r}
@@ -204,39 +196,34 @@ func (w *fuser) input(v *ir.Value, t ir.Type, in int, r ref) error {
 		case d == 1:
 			o.strides[k] = 0
 		case d != w.out.Phys()[k]:
-			return fmt.Errorf("operand %s of shape %v does not broadcast to %v", v.Name, t.Shape, w.out.Shape)
+			fail.Errorf("operand %s of shape %v does not broadcast to %v", v.Name, t.Shape, w.out.Shape)
 		}
 	}
 	w.vars[v] = variable{name: fmt.Sprintf("v%d", len(w.vars)), t: t}
 	w.ins = append(w.ins, o)
-	return nil
 }
 
 // operand is the variable of an operand of a body node. A constant with one
 // value is a number in the text, another one an array that is read like an input.
-func (w *fuser) operand(v *ir.Value) (variable, error) {
+func (w *fuser) operand(v *ir.Value) variable {
 	if x, ok := w.vars[v]; ok {
-		return x, nil
+		return x
 	}
-	if v.Const == nil {
-		return variable{}, fmt.Errorf("operand %s is not computed here", v)
-	}
+	fail.If(v.Const == nil, "operand %s is not computed here", v)
 	if u, ok := v.Const.Uniform(); ok && v.Type.Elems() > 0 {
 		x := variable{name: literal(u), t: v.Type}
 		w.vars[v] = x
-		return x, nil
+		return x
 	}
 	// arrays lie in memory as the output does
 	rank := w.out.Rank()
-	if v.Type.Rank() > rank {
-		return variable{}, fmt.Errorf("operand %s has %d dimensions, the result %d", v, v.Type.Rank(), rank)
-	}
+	fail.If(v.Type.Rank() > rank, "operand %s has %d dimensions, the result %d", v, v.Type.Rank(), rank)
 	shape := kernel.PadLeft(v.Type.Shape, rank)
 	d := kernel.Arrange(v.Const, shape, w.out.OrderOrIdentity())
 	t := v.Type.WithShape(shape)
 	t.Order = w.out.Order
-	err := w.input(v, t, -1, w.f.table(fmt.Sprintf("c%d", len(w.vars)), d))
-	return w.vars[v], err
+	w.input(v, t, -1, w.f.table(fmt.Sprintf("c%d", len(w.vars)), d))
+	return w.vars[v]
 }
 
 // literal is a number of one value in C.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -17,10 +18,8 @@ import (
 )
 
 // node writes one operator of a fused body: its result becomes a variable.
-func (w *fuser) node(n *ir.Node) error {
-	if n.Op.Pattern > ir.Broadcast {
-		return fmt.Errorf("the operator is not element-wise")
-	}
+func (w *fuser) node(n *ir.Node) {
+	fail.If(n.Op.Pattern > ir.Broadcast, "the operator is not element-wise")
 	quantised := n.Out[0].Type.Quant != nil
 	floats := true
 	for _, v := range n.In {
@@ -32,63 +31,44 @@ func (w *fuser) node(n *ir.Node) error {
 	}
 	switch {
 	case n.Op == op.Where:
-		return w.choice(n)
+		w.choice(n)
 	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
-		return w.boundary(n)
+		w.boundary(n)
 	case quantised:
-		return w.quantised(n)
+		w.quantised(n)
 	case floats && w.float32(n):
-		return nil
+	default:
+		w.plain(n)
 	}
-	return w.plain(n)
 }
 
 // operands are the variables of all inputs, which must be there.
-func (w *fuser) operands(n *ir.Node) ([]string, error) {
-	var names []string
-	for i, v := range n.In {
-		if v == nil {
-			return nil, fmt.Errorf("input %d is missing", i)
-		}
-		x, err := w.operand(v)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, x.name)
-	}
-	return names, nil
+func (w *fuser) operands(n *ir.Node) []string {
+	return lists.Make(len(n.In), func(i int) string {
+		fail.If(n.In[i] == nil, "input %d is missing", i)
+		return w.operand(n.In[i]).name
+	})
 }
 
 // choice is Where, on elements of any type that stay as they are.
-func (w *fuser) choice(n *ir.Node) error {
-	if a, b, y := n.In[1].Type, n.In[2].Type, n.Out[0].Type; a.DType != y.DType || b.DType != y.DType ||
-		!a.Quant.Equal(y.Quant) || !b.Quant.Equal(y.Quant) {
-		return fmt.Errorf("the operands have other types or scales than the result")
-	}
-	x, err := w.operands(n)
-	if err != nil {
-		return err
-	}
+func (w *fuser) choice(n *ir.Node) {
+	a, b, y := n.In[1].Type, n.In[2].Type, n.Out[0].Type
+	fail.If(a.DType != y.DType || b.DType != y.DType || !a.Quant.Equal(y.Quant) || !b.Quant.Equal(y.Quant),
+		"the operands have other types or scales than the result")
+	x := w.operands(n)
 	w.set(n, "%s != 0 ? %s : %s", x[0], x[1], x[2])
-	return nil
 }
 
 // boundary is QuantizeLinear or DequantizeLinear with one scale, as
 // nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
-func (w *fuser) boundary(n *ir.Node) error {
+func (w *fuser) boundary(n *ir.Node) {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if !oneScale(n) {
-		return fmt.Errorf("want one constant float32 scale")
-	}
+	fail.If(!oneScale(n), "want one constant float32 scale")
 	zero := int64(0)
 	if z := n.ConstIn(2); z != nil {
 		zero = z.Int(0)
 	}
-	v, err := w.operand(n.In[0])
-	if err != nil {
-		return err
-	}
-	scale := literal(n.In[1].Const)
+	v, scale := w.operand(n.In[0]), literal(n.In[1].Const)
 	small := []tensor.DType{tensor.I8, tensor.U8, tensor.I16}
 	switch {
 	case n.Op == op.DequantizeLinear && slices.Contains(small, x.DType) && y.DType == tensor.F32:
@@ -101,10 +81,9 @@ func (w *fuser) boundary(n *ir.Node) error {
 		}
 		w.set(n, "%s(%s / %s, %s, %s, %s)", round, v.name, scale, integer(zero), integer(lo), integer(hi))
 	default:
-		return fmt.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(),
+		fail.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(),
 			y.DType.ONNXName())
 	}
-	return nil
 }
 
 // oneScale reports one constant float32 scale, and a zero point that is none or constant.
@@ -118,19 +97,19 @@ func oneScale(n *ir.Node) bool {
 // its own for them.
 func (w *fuser) float32(n *ir.Node) bool {
 	if n.Op == op.Clip {
-		return w.clip32(n)
+		w.clip32(n)
+		return true
 	}
-	x, err := w.operands(n)
-	if err != nil {
+	if n.Op.C == nil && n.Op.Pair == nil && n.Op != op.IsNaN || slices.Contains(n.In, nil) {
 		return false
 	}
+	x := w.operands(n)
 	attr := func(name string) string { return num32(n.Float(name)) }
 	if n.Op.C != nil && n.Op.Scalar != nil {
 		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), attr, x[0]))
 		return true
 	}
-	switch n.Op {
-	case op.IsNaN:
+	if n.Op == op.IsNaN {
 		w.set(n, "%s == %s ? 0 : 1", x[0], x[0])
 		return true
 	}
@@ -166,32 +145,21 @@ func (w *fuser) folded32(n *ir.Node, x []string, attr func(name string) string) 
 
 // clip32 is Clip with constant bounds by nncc_clip_f32, with others by maximum
 // and minimum, as the rows of single nodes do it.
-func (w *fuser) clip32(n *ir.Node) bool {
-	x, err := w.operand(n.In[0])
-	if err != nil {
-		return false
-	}
-	var bound [3]string
-	for i := 1; i <= 2; i++ {
-		v := n.Input(i)
-		if v == nil {
-			bound[i] = map[int]string{1: "-(float)INFINITY", 2: "(float)INFINITY"}[i]
-			continue
+func (w *fuser) clip32(n *ir.Node) {
+	e := w.operand(n.In[0]).name
+	bound := [3]string{1: "-(float)INFINITY", 2: "(float)INFINITY"}
+	for i := range 2 {
+		if v := n.Input(1 + i); v != nil {
+			bound[1+i] = w.operand(v).name
 		}
-		b, err := w.operand(v)
-		if err != nil {
-			return false
+	}
+	if lo, hi, ok := op.ClipBounds(n); ok {
+		if lo == hi { // or the lower bound is above the upper one
+			bound[1] = bound[2]
 		}
-		bound[i] = b.name
+		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", e, bound[1], bound[2])
+		return
 	}
-	if lo, hi, ok := op.ClipBounds(n); ok && lo == hi { // or the lower bound is above the upper one
-		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[2], bound[2])
-		return true
-	} else if ok {
-		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[1], bound[2])
-		return true
-	}
-	e := x.name
 	if n.Input(1) != nil {
 		e = fmt.Sprintf("nncc_el_max_f32(%s, %s)", e, bound[1])
 	}
@@ -199,32 +167,24 @@ func (w *fuser) clip32(n *ir.Node) bool {
 		e = fmt.Sprintf("nncc_el_min_f32(%s, %s)", e, bound[2])
 	}
 	w.set(n, "%s", e)
-	return true
 }
 
 // quantised writes an operator on quantised integers.
-func (w *fuser) quantised(n *ir.Node) error {
-	if op.Rounding(n) != fixp.DoubleRounding {
-		return fmt.Errorf("the linked CMSIS-NN rounds once, and this loop twice")
-	}
+func (w *fuser) quantised(n *ir.Node) {
+	fail.If(op.Rounding(n) != fixp.DoubleRounding, "the linked CMSIS-NN rounds once, and this loop twice")
 	if table, why := kernel.Table256(n); why == "" {
-		return w.looked(n, table)
+		w.looked(n, table)
+		return
 	}
 	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.interpolated(n) {
-		return nil
+		return
 	}
-	if len(n.In) != 2 {
-		return fmt.Errorf("%d inputs, want 2", len(n.In))
-	}
-	x, err := w.operands(n)
-	if err != nil {
-		return err
-	}
-	return w.quantisedPair(n, x)
+	fail.If(len(n.In) != 2, "%d inputs, want 2", len(n.In))
+	w.quantisedPair(n, w.operands(n))
 }
 
 // quantisedPair writes an operator on two quantised operands.
-func (w *fuser) quantisedPair(n *ir.Node, x []string) error {
+func (w *fuser) quantisedPair(n *ir.Node, x []string) {
 	wide := n.Out[0].Type.DType == tensor.I16
 	kernel := !wide && op.BinaryKernelS8(n) || wide && op.BinaryKernel16(n)
 	switch {
@@ -236,9 +196,8 @@ func (w *fuser) quantisedPair(n *ir.Node, x []string) error {
 		c := map[*ir.OpDef]string{op.Min: "<", op.Max: ">"}[n.Op]
 		w.set(n, "%s %s %s ? %s : %s", x[0], c, x[1], x[0], x[1])
 	default:
-		return fmt.Errorf("two computed operands without integer arithmetic for single elements")
+		fail.Errorf("two computed operands without integer arithmetic for single elements")
 	}
-	return nil
 }
 
 // offset is v less its zero point.
@@ -309,18 +268,14 @@ func (w *fuser) result(n *ir.Node, acc string, reach int64, mult, shift, zero, l
 }
 
 // looked is a function of one 8-bit value: the table of its results.
-func (w *fuser) looked(n *ir.Node, t []byte) (err error) {
-	defer fail.Catch(&err)
+func (w *fuser) looked(n *ir.Node, t []byte) {
 	k, _ := kernel.RunInput(n)
-	x := fail.Must(w.operand(n.In[k]))
-	d := fail.Must(tensor.FromBytes(tensor.U8, []int{256}, t))
-	r := w.table(d)
-	e := fmt.Sprintf("%s[(uint8_t)%s]", r.name, x.name)
+	x := w.operand(n.In[k])
+	e := fmt.Sprintf("%s[(uint8_t)%s]", w.table(tensor.Of([]int{256}, t)).name, x.name)
 	if n.Out[0].Type.DType == tensor.I8 {
 		e = "(int8_t)" + e
 	}
 	w.set(n, "%s", e)
-	return nil
 }
 
 // interpolated is a function of one int16 value between 513 points.
@@ -329,10 +284,7 @@ func (w *fuser) interpolated(n *ir.Node) bool {
 	if !ok {
 		return false
 	}
-	x, err := w.operand(n.In[0])
-	if err != nil {
-		return false
-	}
+	x := w.operand(n.In[0])
 	w.set(n, "nncc_el_interpolated_lut_s16(%s, %s)", w.table(tensor.Of([]int{len(c)}, c[:])).name, x.name)
 	return true
 }

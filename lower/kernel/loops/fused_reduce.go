@@ -7,39 +7,31 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// reducible says why a reduction cannot end a loop, nil when it can: it adds
-// up in the order in which its kernel does, whatever order memory has.
-func reducible(n *ir.Node) error {
+// reducible fails where a reduction cannot end a loop: it adds up in the order in which its kernel does, whatever
+// order memory has.
+func reducible(n *ir.Node) {
 	x, y := n.In[0].Type, n.Out[0].Type
 	whole := n.Op == op.ReduceSum && x.DType == tensor.I32
-	if n.Op.Fold == nil || !whole && x.DType != tensor.F32 || y.DType != x.DType || x.Quant != nil {
-		return fmt.Errorf("no loop over float32 elements, or a sum of int32, with one number in between")
-	}
-	axes, err := op.ReduceAxes(n)
-	if err != nil {
-		return err
-	}
+	fail.If(n.Op.Fold == nil || !whole && x.DType != tensor.F32 || y.DType != x.DType || x.Quant != nil,
+		"no loop over float32 elements, or a sum of int32, with one number in between")
+	axes := fail.Must(op.ReduceAxes(n))
 	long := func(a int) bool { return x.Shape[a] > 1 }
 	axes = slices.DeleteFunc(slices.Clone(axes), func(a int) bool { return !long(a) })
-	if y.Rank() == x.Rank() && len(axes) > 1 && slices.Contains(axes, 1) {
-		return fmt.Errorf("the order of the sum over dimensions %v depends on that of memory", axes)
-	}
-	return nil
+	fail.If(y.Rank() == x.Rank() && len(axes) > 1 && slices.Contains(axes, 1),
+		"the order of the sum over dimensions %v depends on that of memory", axes)
 }
 
 // reduce writes the nest of a body that ends in a reduction: loops over what is
 // kept, and in them those over what is not.
-func (w *fuser) reduce(n *ir.Node, x variable) error {
-	axes, err := op.ReduceAxes(n)
-	if err != nil {
-		return err
-	}
+func (w *fuser) reduce(n *ir.Node, x variable) {
+	axes := fail.Must(op.ReduceAxes(n))
 	f := w.f
 	fold := n.Op.Fold
 	order := w.out.OrderOrIdentity()
@@ -108,5 +100,4 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 	f.line("%s[i] = %s;", y.name, finish)
 	f.line("i++;")
 	f.closeTo(1)
-	return nil
 }
