@@ -28,9 +28,7 @@ type assembler struct {
 func assemble(b *builder, parts []*part, shape []int) *ir.Value {
 	ps := clones(parts)
 	for k := range shape {
-		if !alignDigits(ps, k) {
-			panic(no("the pieces of dimension %d do not fit together", k))
-		}
+		refuseIf(!alignDigits(ps, k), "the pieces of dimension %d do not fit together", k)
 	}
 	a := &assembler{b: b, rank: len(shape), plain: true}
 	for k, ds := range ps[0].dims {
@@ -94,7 +92,8 @@ func (a *assembler) join(boxes []box) box {
 		x.size[i] = sum
 		return x
 	}
-	panic(no("the pieces do not fit together"))
+	refuse("the pieces do not fit together")
+	return box{}
 }
 
 // cutGroups sorts boxes by digit i into groups between whose ranges none crosses.

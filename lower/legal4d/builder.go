@@ -3,6 +3,7 @@
 package legal4d
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -39,7 +40,7 @@ type builder struct {
 	consts  map[string]*ir.Value
 }
 
-// refusal is why an operator keeps its logical form. What cannot be rewritten panics
+// refusal is why an operator keeps its logical form. What cannot be rewritten fails
 // with one, wherever in the parts that is found; attempt takes it.
 type refusal string
 
@@ -47,29 +48,21 @@ func (r refusal) Error() string { return string(r) }
 
 func no(format string, args ...any) refusal { return refusal(fmt.Sprintf(format, args...)) }
 
-// attempt calls f and gives the reason why f refuses, "" where it does not.
-func attempt(f func()) (why refusal) {
-	defer func() {
-		if r := recover(); r != nil {
-			var ok bool
-			if why, ok = r.(refusal); !ok {
-				panic(r)
-			}
-		}
-	}()
-	f()
-	return ""
+// refuse fails with a refusal, refuseIf where something is so.
+func refuse(format string, args ...any) { fail.Check(no(format, args...)) }
+
+func refuseIf(is bool, format string, args ...any) {
+	if is {
+		refuse(format, args...)
+	}
 }
 
-// refused makes a refusal that nothing takes the error of the function that defers it.
-func refused(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case refusal:
-		*err = r
-	default:
-		panic(r)
+// attempt calls f and gives the reason why f refuses, "" where it does not.
+func attempt(f func()) (why refusal) {
+	if err := fail.Caught(f); !errors.As(err, &why) {
+		fail.Check(err)
 	}
+	return why
 }
 
 func (b *builder) name(suffix string) string {
@@ -191,9 +184,7 @@ func (b *builder) of(v *ir.Value) *rep {
 
 func (b *builder) get(r *rep) []*part {
 	if r.parts == nil {
-		if tensor.Count(r.shape) == 0 {
-			panic(no("the tensor %v has no elements", r.shape))
-		}
+		refuseIf(tensor.Count(r.shape) == 0, "the tensor %v has no elements", r.shape)
 		p := initial(r.shape)
 		if !b.batches && r.konst == nil && len(r.shape) != 4 && len(p.axes[axN]) > 0 {
 			p = onChannels(r.shape)

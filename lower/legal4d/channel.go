@@ -24,9 +24,8 @@ func (b *builder) wholeParts(v *ir.Value, dims ...int) []*part {
 		if !slices.ContainsFunc(ps, piece) {
 			continue
 		}
-		if ps = b.mergeAlong(ps, d, axC); slices.ContainsFunc(ps, piece) {
-			panic(no("the pieces of dimension %d cannot be joined", d))
-		}
+		ps = b.mergeAlong(ps, d, axC)
+		refuseIf(slices.ContainsFunc(ps, piece), "the pieces of dimension %d cannot be joined", d)
 	}
 	return ps
 }
@@ -111,29 +110,21 @@ func lanes(b *builder, n *ir.Node) []*rep {
 func layerNorm(b *builder, n *ir.Node) []*rep {
 	b.math = true
 	for _, v := range n.Out[1:] {
-		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			panic(no("its mean or deviation is read"))
-		}
+		refuseIf(len(v.Uses()) > 0 || b.old.IsOutput(v), "its mean or deviation is read")
 	}
 	x := n.In[0].Type.Shape
 	axis := op.AxisOf(n, len(x))
 	dims := ir.Identity(len(x))[axis:]
 	params := make([]*ir.Value, 0, 2)
 	for _, v := range n.In[1:] {
-		if v == nil || v.Const == nil {
-			panic(no("a parameter is not constant"))
-		}
+		refuseIf(v == nil || v.Const == nil, "a parameter is not constant")
 		d, q := v.Const, v.Type.Quant
-		if q != nil && q.PerAxis() {
-			panic(no("a parameter is quantised per channel"))
-		}
+		refuseIf(q != nil && q.PerAxis(), "a parameter is quantised per channel")
 		if d.Len() == 1 {
 			params = append(params, b.constant(v.Name, d.Reshaped([]int{1}), q))
 			continue
 		}
-		if d.Len() != tensor.Count(x[axis:]) {
-			panic(no("a parameter is broadcast"))
-		}
+		refuseIf(d.Len() != tensor.Count(x[axis:]), "a parameter is broadcast")
 		params = append(params, b.constant(v.Name, d.Reshaped([]int{d.Len()}), q))
 	}
 	ps := b.wholeParts(n.In[0], dims...)
@@ -159,9 +150,7 @@ func layerNorm(b *builder, n *ir.Node) []*rep {
 func batchNorm(b *builder, n *ir.Node) []*rep {
 	rank := n.In[0].Type.Rank()
 	for _, v := range n.In[1:] {
-		if v.Const == nil {
-			panic(no("its parameter %s is not constant", v.Name))
-		}
+		refuseIf(v.Const == nil, "its parameter %s is not constant", v.Name)
 	}
 	ps := b.parts(n.In[0])
 	var out []*part
@@ -203,9 +192,7 @@ func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 // convolution with equal weights, since accelerators reduce in space only.
 func reduces(b *builder, n *ir.Node) []*rep {
 	axes := fail.Must(op.ReduceAxes(n))
-	if len(axes) == 0 || !standsForReals(n.Out[0]) {
-		panic(no("it reduces nothing, or integers"))
-	}
+	refuseIf(len(axes) == 0 || !standsForReals(n.Out[0]), "it reduces nothing, or integers")
 	ps := b.wholeParts(n.In[0], axes...)
 	var out []*part
 	for _, p := range ps {
@@ -246,9 +233,7 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 	if t.Quant != nil && q.val == p.val && !(t.DType == p.val.Type.DType && t.Quant.Equal(p.val.Type.Quant)) {
 		// One element of each: the operator only gives it another scale.
 		x := p.freeAxis()
-		if x < 0 {
-			panic(no("no axis of size 1 is left to reduce"))
-		}
+		refuseIf(x < 0, "no axis of size 1 is left to reduce")
 		q.val = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, q.val, b.ints([]int{x}))
 	}
 	return q

@@ -26,14 +26,12 @@ type factor struct {
 // by row or is computed keep their logical form (the float passes remove both).
 func gemm(b *builder, n *ir.Node) []*rep {
 	w := n.ConstIn(1)
-	if w == nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
-		panic(no("the second factor of the Gemm is not constant, or the first is transposed"))
-	}
+	refuseIf(w == nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0,
+		"the second factor of the Gemm is not constant, or the first is transposed")
 	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
 	if n.Quantised() {
-		if _, why := op.MAC8Params(n); why != "" {
-			panic(no("%s", why))
-		}
+		_, why := op.MAC8Params(n)
+		refuseIf(why != "", "%s", why)
 	}
 	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
 		f.transpose()
@@ -42,9 +40,8 @@ func gemm(b *builder, n *ir.Node) []*rep {
 	if v := n.Input(2); v != nil {
 		m := f.w.Shape[0]
 		d := v.Const
-		if d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m) {
-			panic(no("C of the Gemm is not one constant per column"))
-		}
+		refuseIf(d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m),
+			"C of the Gemm is not one constant per column")
 		beta := float64(ir.AttrsOf[op.BetaAttr](n).Beta)
 		x := lists.Make(m, func(i int) float64 { return d.Float(i%d.Len()) * beta })
 		f.bias = tensor.FromFloats(d.DType, []int{m}, x)
@@ -77,9 +74,8 @@ func scale(d *tensor.Dense, k float64) *tensor.Dense {
 // matrices on H and W.
 func matMul(b *builder, n *ir.Node) []*rep {
 	if n.Quantised() {
-		if _, why := op.MAC8Params(n); why != "" {
-			panic(no("%s", why))
-		}
+		_, why := op.MAC8Params(n)
+		refuseIf(why != "", "%s", why)
 	}
 	x, y := n.In[0], n.In[1]
 	switch {
@@ -109,13 +105,9 @@ func pointwise(n *ir.Node) bool {
 // tensors in pieces or other layouts as a product.
 func conv(b *builder, n *ir.Node) []*rep {
 	r := b.of(n.In[0])
-	if r.konst != nil || !pointwise(n) || r.whole != nil {
-		panic(no("it is a convolution"))
-	}
+	refuseIf(r.konst != nil || !pointwise(n) || r.whole != nil, "it is a convolution")
 	ps := b.get(r)
-	if len(ps) == 1 && slices.Equal(ps[0].shape(), r.shape) {
-		panic(no("it is a convolution"))
-	}
+	refuseIf(len(ps) == 1 && slices.Equal(ps[0].shape(), r.shape), "it is a convolution")
 	w := n.In[1].Const
 	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant,
 		fc: ir.AttrsOf[op.ConvAttrs](n).FcScale != 0}
@@ -123,9 +115,8 @@ func conv(b *builder, n *ir.Node) []*rep {
 		f.bias, f.biasq = v.Const, v.Type.Quant
 	}
 	if n.Quantised() {
-		if _, why := op.MAC8Params(n); why != "" {
-			panic(no("%s", why))
-		}
+		_, why := op.MAC8Params(n)
+		refuseIf(why != "", "%s", why)
 	}
 	return b.product(n, 1, f)
 }
@@ -141,16 +132,12 @@ func conv(b *builder, n *ir.Node) []*rep {
 // fc_scale keeps the multiplier.
 func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 	w := f.w
-	if !w.DType.IsFloat() && f.wq == nil {
-		panic(no("the factors are integers"))
-	}
+	refuseIf(!w.DType.IsFloat() && f.wq == nil, "the factors are integers")
 	x := n.In[0]
 	if x.Const != nil {
 		x = n.In[1]
 	}
-	if slices.Contains(w.Shape, 0) || tensor.Count(x.Type.Shape) == 0 {
-		panic(no("the product is empty"))
-	}
+	refuseIf(slices.Contains(w.Shape, 0) || tensor.Count(x.Type.Shape) == 0, "the product is empty")
 	ps := b.wholeParts(x, kd)
 	if b.mixing[n.Out[0]] { // rows in pieces (windows) are one product again
 		ps = b.mergeAll(ps, func(int) int { return axW })
@@ -228,10 +215,8 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *p
 func batched(b *builder, n *ir.Node) []*rep {
 	x, y := n.In[0], n.In[1]
 	rx, ry := x.Type.Rank(), y.Type.Rank()
-	if rx < 2 || ry < 2 || !standsForReals(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
-		tensor.Count(x.Type.Shape) == 0 {
-		panic(no("a factor is a vector, or integers are multiplied"))
-	}
+	refuseIf(rx < 2 || ry < 2 || !standsForReals(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
+		tensor.Count(x.Type.Shape) == 0, "a factor is a vector, or integers are multiplied")
 	rank := n.Out[0].Type.Rank()
 	px := b.wholeParts(x, rx-1)
 	py := b.wholeParts(y, ry-2)
@@ -295,22 +280,18 @@ func (b *builder) matrices(n *ir.Node, p, q *part, rank int) *part {
 	var batchP, batchQ []int
 	for d := range rank - 2 {
 		if len(p.dims[d]) == 0 || len(q.dims[d]) == 0 {
-			if len(p.atomsOf(d))+len(q.atomsOf(d)) > 0 {
-				panic(no("a batch is broadcast"))
-			}
+			refuseIf(len(p.atomsOf(d))+len(q.atomsOf(d)) > 0, "a batch is broadcast")
 			continue
 		}
-		if !alignDigits([]*part{p, q}, d) || len(p.dims[d]) != len(q.dims[d]) {
-			panic(no("the batches of the factors are cut differently"))
-		}
+		refuseIf(!alignDigits([]*part{p, q}, d) || len(p.dims[d]) != len(q.dims[d]),
+			"the batches of the factors are cut differently")
 		for j := range p.dims[d] {
 			pd, qd := &p.dims[d][j], &q.dims[d][j]
 			if pd.start+p.len(*pd) <= qd.start || qd.start+q.len(*qd) <= pd.start {
 				return nil
 			}
-			if pd.start != qd.start || p.len(*pd) != q.len(*qd) || !refine(p, pd, q, qd) {
-				panic(no("the batches of the factors are cut differently"))
-			}
+			refuseIf(pd.start != qd.start || p.len(*pd) != q.len(*qd) || !refine(p, pd, q, qd),
+				"the batches of the factors are cut differently")
 			batchP, batchQ = append(batchP, pd.atoms...), append(batchQ, qd.atoms...)
 		}
 	}

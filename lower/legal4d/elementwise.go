@@ -21,13 +21,9 @@ const narrowChannels = 16
 // constants are laid out at compile time.
 func elementwise(b *builder, n *ir.Node) []*rep {
 	shape := n.Out[0].Type.Shape
-	if tensor.Count(shape) == 0 {
-		panic(no("the tensor %v has no elements", shape))
-	}
+	refuseIf(tensor.Count(shape) == 0, "the tensor %v has no elements", shape)
 	data := lists.Make(len(n.In), func(i int) []*part { return b.operand(n, i) }) // nil: a constant, or absent
-	if !slices.ContainsFunc(data, func(ps []*part) bool { return ps != nil }) {
-		panic(no("all operands are constant"))
-	}
+	refuseIf(!slices.ContainsFunc(data, func(ps []*part) bool { return ps != nil }), "all operands are constant")
 	tuples := [][]*part{make([]*part, len(n.In))}
 	for i := range n.In {
 		if data[i] == nil {
@@ -53,12 +49,11 @@ func (b *builder) operand(n *ir.Node, i int) []*part {
 	case v == nil:
 		return nil
 	case v.Const != nil:
-		if v.Type.Quant.PerAxis() || v.Const.Len() > 1 && (n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
-			panic(no("the constant %s holds a value per channel", v.Name))
-		}
+		refuseIf(v.Type.Quant.PerAxis() || v.Const.Len() > 1 && (n.Op == op.QuantizeLinear ||
+			n.Op == op.DequantizeLinear), "the constant %s holds a value per channel", v.Name)
 		return nil
 	case asWhole(n, i):
-		panic(no("input %d (%s) is not constant", i, v.Name))
+		refuse("input %d (%s) is not constant", i, v.Name)
 	}
 	ps := clones(b.parts(v))
 	for _, p := range ps {
@@ -105,9 +100,7 @@ func (b *builder) meet(t []*part, i int, p *part) [][]*part {
 			if len(q.dims[d]) == 0 || len(p.dims[d]) == 0 {
 				continue // broadcast
 			}
-			if !alignDigits([]*part{q, p}, d) {
-				panic(no("operands are cut into pieces that do not fit"))
-			}
+			refuseIf(!alignDigits([]*part{q, p}, d), "operands are cut into pieces that do not fit")
 			for j := range p.dims[d] {
 				pd, qd := p.dims[d][j], q.dims[d][j]
 				lo, hi := max(pd.start, qd.start), min(pd.start+p.len(pd), qd.start+q.len(qd))
@@ -141,9 +134,8 @@ func (b *builder) meetAll(ts [][]*part, i int, ps []*part) [][]*part {
 		for _, p := range ps {
 			q := p.clone()
 			q.normalise()
-			if out = append(out, b.meet(t, i, q)...); len(out) > maxUnroll {
-				panic(no("more than %d pieces", maxUnroll))
-			}
+			out = append(out, b.meet(t, i, q)...)
+			refuseIf(len(out) > maxUnroll, "more than %d pieces", maxUnroll)
 		}
 	}
 	return out
@@ -227,9 +219,7 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 		}
 	}
 	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
-	if !slices.Equal(o.val.Type.Shape, o.shape()) {
-		panic(no("a constant operand is larger than the others"))
-	}
+	refuseIf(!slices.Equal(o.val.Type.Shape, o.shape()), "a constant operand is larger than the others")
 	return o
 }
 
@@ -240,13 +230,10 @@ func (o *part) common(p *part) {
 		if len(p.dims[d]) == 0 {
 			continue
 		}
-		if !alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]) {
-			panic(no("operands are cut into pieces that do not fit"))
-		}
+		refuseIf(!alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]),
+			"operands are cut into pieces that do not fit")
 		for j := range p.dims[d] {
-			if !refine(o, &o.dims[d][j], p, &p.dims[d][j]) {
-				panic(no("the dimensions of operands factor differently"))
-			}
+			refuseIf(!refine(o, &o.dims[d][j], p, &p.dims[d][j]), "the dimensions of operands factor differently")
 		}
 	}
 }
@@ -267,9 +254,7 @@ func (o *part) layoutFor(p *part) (want [4][]int) {
 				want[x] = append(want[x], w)
 			}
 		}
-		if len(want[x]) > 0 && len(want[x]) < len(as) {
-			panic(no("an operand is broadcast along a part of an axis"))
-		}
+		refuseIf(len(want[x]) > 0 && len(want[x]) < len(as), "an operand is broadcast along a part of an axis")
 	}
 	return want
 }

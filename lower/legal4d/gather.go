@@ -66,30 +66,24 @@ func gathers(b *builder, n *ir.Node) []*rep {
 	idx := n.ConstIn(1)
 	x := n.In[0].Type.Shape
 	axis := op.AxisOf(n, len(x))
-	if idx == nil || n.In[0].Const != nil || idx.Len() == 0 {
-		panic(no("the indices of the Gather are not constant, or there are none"))
-	}
+	refuseIf(idx == nil || n.In[0].Const != nil || idx.Len() == 0,
+		"the indices of the Gather are not constant, or there are none")
 	at := make([]int, idx.Len())
 	for i := range at {
 		if at[i] = int(idx.Int(i)); at[i] < 0 {
 			at[i] += x[axis]
 		}
-		if at[i] < 0 || at[i] >= x[axis] {
-			panic(no("an index of the Gather is outside of the dimension"))
-		}
+		refuseIf(at[i] < 0 || at[i] >= x[axis], "an index of the Gather is outside of the dimension")
 	}
 	var all []*part
 	for _, g := range progressions(at, idx.Shape) {
 		for _, p := range b.progression(n, axis, g) {
 			q := p.clone()
 			q.normalise()
-			if len(q.dims[axis]) > 1 {
-				panic(no("a slice of dimension %d leaves interleaved pieces", axis))
-			}
+			refuseIf(len(q.dims[axis]) > 1, "a slice of dimension %d leaves interleaved pieces", axis)
 			q.dims = slices.Concat(q.dims[:axis], g.digits(idx.Shape, q.dims[axis]), q.dims[axis+1:])
-			if all = append(all, q); len(all) > maxUnroll {
-				panic(no("the indices are more than %d slices", maxUnroll))
-			}
+			all = append(all, q)
+			refuseIf(len(all) > maxUnroll, "the indices are more than %d slices", maxUnroll)
 		}
 	}
 	return result(n, all)

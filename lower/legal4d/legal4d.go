@@ -87,7 +87,6 @@ func Prepare() []pass.Pass {
 // no 4-D form stays, with a reason in Left.
 func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 	defer fail.Catch(&err)
-	defer refused(&err)
 	g = g.Clone()
 	r = &Result{}
 	if !opt.AsIs && !opt.Integer {

@@ -98,9 +98,7 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 		var out []*part
 		for _, q := range ps {
 			k := findDigit(q, dim, d.start+row*inner, inner)
-			if k < 0 {
-				panic(no("a slice of dimension %d does not fit its layout", dim))
-			}
+			refuseIf(k < 0, "a slice of dimension %d does not fit its layout", dim)
 			out = append(out, b.narrow(q, dim, k, lo-row*inner, hi-row*inner)...)
 		}
 		return out
@@ -191,12 +189,10 @@ func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) []*pa
 	for _, q := range ps {
 		// digits may have been cut by unrolling: find the one that begins with atom
 		k := slices.IndexFunc(q.dims[dim], func(d digit) bool { return len(d.atoms) > 0 && d.atoms[0] == atom })
-		if k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner {
-			panic(no("a slice of dimension %d runs across its layout", dim))
-		}
-		if out = append(out, b.narrowAtom(q, dim, k, atom, lo, hi)...); len(out) > maxUnroll {
-			panic(no("more than %d slices", maxUnroll))
-		}
+		refuseIf(k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner, "a slice of dimension %d runs across its layout",
+			dim)
+		out = append(out, b.narrowAtom(q, dim, k, atom, lo, hi)...)
+		refuseIf(len(out) > maxUnroll, "more than %d slices", maxUnroll)
 	}
 	return out
 }
@@ -215,9 +211,7 @@ func (b *builder) unroll(p *part, atom int) []*part {
 			dim, j = k, i
 			if at > 0 { // make it the first atom of its digit
 				ds, ok := p.splitDigit(p.dims[k], i, p.count(p.dims[k][i].atoms[at:]))
-				if !ok {
-					panic(no("dimension %d cannot be cut into slices", k))
-				}
+				refuseIf(!ok, "dimension %d cannot be cut into slices", k)
 				p.dims[k] = ds
 				j = i + 1
 			}
@@ -227,16 +221,13 @@ func (b *builder) unroll(p *part, atom int) []*part {
 	// one digit for the atom alone, so that fixing it leaves a range
 	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {
 		ds, ok := p.splitDigit(p.dims[dim], j, p.count(d.atoms[1:]))
-		if !ok {
-			panic(no("dimension %d cannot be cut into slices", dim))
-		}
+		refuseIf(!ok, "dimension %d cannot be cut into slices", dim)
 		p.dims[dim] = ds
 	}
 	var out []*part
 	for i := range p.size[atom] {
-		if out = append(out, b.narrowAtom(p, dim, j, atom, i, i+1)...); len(out) > maxUnroll {
-			panic(no("more than %d slices", maxUnroll))
-		}
+		out = append(out, b.narrowAtom(p, dim, j, atom, i, i+1)...)
+		refuseIf(len(out) > maxUnroll, "more than %d slices", maxUnroll)
 	}
 	return out
 }
@@ -265,9 +256,7 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) []*part {
 	}
 	ps := clones(parts)
 	for k := range ps[0].dims {
-		if !alignDigits(ps, k) {
-			panic(no("the pieces of dimension %d do not fit together", k))
-		}
+		refuseIf(!alignDigits(ps, k), "the pieces of dimension %d do not fit together", k)
 	}
 	for j := len(ps[0].dims[dim]) - 1; j >= 0; j-- {
 		groups := map[string][]*part{}
@@ -371,9 +360,8 @@ func likeBase(p, base *part, dim, j int) (want [4][]int) {
 			if k == dim && i == j {
 				continue
 			}
-			if !refine(p, &p.dims[k][i], bq, &bq.dims[k][i]) {
-				panic(no("the pieces of dimension %d have different layouts", dim))
-			}
+			refuseIf(!refine(p, &p.dims[k][i], bq, &bq.dims[k][i]), "the pieces of dimension %d have different layouts",
+				dim)
 			for n, a := range p.dims[k][i].atoms {
 				to[bq.dims[k][i].atoms[n]] = a
 			}

@@ -25,23 +25,18 @@ var deconvStrides = []int{1, 2, 4, 8, 16}
 // Preconditions: rank 4, group 1, no dilation, kernel and stride 1 along H;
 // quantised weights are symmetric, so that the taps that a phase lacks are 0.
 func convTranspose(b *builder, n *ir.Node) []*rep {
-	keep := no("it is a transposed convolution")
+	keepIf := func(is bool) { refuseIf(is, "it is a transposed convolution") }
 	g := fail.Must(op.ConvGeometry(n))
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
 	wq := n.In[1].Type.Quant
-	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||
-		w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
-		panic(keep)
-	}
+	keepIf(len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||
+		w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil)
 	stride, dil := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.DilationsAttr](n).Dilations
-	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 &&
-		(dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
-		panic(keep)
-	}
+	keepIf(len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 &&
+		(dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1)
 	if wq != nil {
-		if p, why := op.MAC8Params(n); why != "" || !p.Symmetric() {
-			panic(keep)
-		}
+		p, why := op.MAC8Params(n)
+		keepIf(why != "" || !p.Symmetric())
 	}
 	b.math = true
 	s, k := stride[1], w.Shape[3]

@@ -72,15 +72,11 @@ func unrollable(n *ir.Node) (*op.RNNGeom, error) {
 
 // keepsRecurrent refuses what unrollRecurrent left.
 func keepsRecurrent(_ *builder, n *ir.Node) []*rep {
-	if n.Quantised() {
-		panic(no("it is a quantised operator of the model: only float ones become steps"))
-	}
+	refuseIf(n.Quantised(), "it is a quantised operator of the model: only float ones become steps")
 	_, err := unrollable(n)
-	if r, ok := err.(refusal); ok {
-		panic(r)
-	}
 	fail.Check(err)
-	panic(no("it computes on %s", n.In[0].Type.DType))
+	refuse("it computes on %s", n.In[0].Type.DType)
+	return nil
 }
 
 func unrollRecurrent(c *pass.Ctx, g *ir.Graph, n *ir.Node) {

@@ -15,9 +15,7 @@ func same(b *builder, n *ir.Node) []*rep {
 	out := make([]*rep, len(n.Out))
 	out[0] = b.of(n.In[0])
 	for _, v := range n.Out[1:] {
-		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			panic(no("its mask is read"))
-		}
+		refuseIf(len(v.Uses()) > 0 || b.old.IsOutput(v), "its mask is read")
 	}
 	return out
 }
@@ -47,9 +45,7 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) []*rep {
 			ps = b.mergeAll(ps, func(int) int { return axW })
 		}
 	}
-	if len(ps) > 1 {
-		panic(no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape))
-	}
+	refuseIf(len(ps) > 1, "the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
 	// The dimensions do not factor: bring the data to their logical order and
 	// see them under the new shape.
 	p := ps[0]
@@ -97,9 +93,8 @@ func concats(b *builder, n *ir.Node) []*rep {
 		out, ok := one(ps)
 		if !ok {
 			m := b.mergeAlong(ps, axis, axW)
-			if out, ok = one(m); !ok {
-				panic(no("the pieces of dimension %d are interleaved", axis))
-			}
+			out, ok = one(m)
+			refuseIf(!ok, "the pieces of dimension %d are interleaved", axis)
 		}
 		all = append(all, out...)
 		at += v.Type.Shape[axis]
@@ -131,9 +126,7 @@ func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) []*part {
 			out = append(out, q)
 			continue
 		}
-		if len(ds) > 1 {
-			panic(no("the pieces of dimension %d are interleaved", dim))
-		}
+		refuseIf(len(ds) > 1, "the pieces of dimension %d are interleaved", dim)
 		d := ds[0]
 		a, z := max(lo, d.start), min(hi, d.start+q.len(d))
 		if a >= z {
@@ -146,14 +139,12 @@ func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) []*part {
 			q.normalise()
 			rs = b.narrow(q, dim, 0, a-d.start, z-d.start)
 		} else if why != "" {
-			panic(why)
+			fail.Check(why)
 		}
 		for _, r := range rs {
 			r = r.clone()
 			r.normalise()
-			if len(r.dims[dim]) != 1 {
-				panic(no("a slice of dimension %d leaves interleaved pieces", dim))
-			}
+			refuseIf(len(r.dims[dim]) != 1, "a slice of dimension %d leaves interleaved pieces", dim)
 			d := &r.dims[dim][0]
 			d.start -= lo
 			d.n = hi - lo
@@ -205,9 +196,7 @@ func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) []*part {
 
 func slicesOf(b *builder, n *ir.Node) []*rep {
 	g := fail.Must(op.SliceGeometry(n))
-	if tensor.Count(g.Shape) == 0 {
-		panic(no("the slice is empty"))
-	}
+	refuseIf(tensor.Count(g.Shape) == 0, "the slice is empty")
 	ps := b.parts(n.In[0])
 	shape := slices.Clone(n.In[0].Type.Shape)
 	tidy := b.mixing[n.Out[0]]
@@ -222,7 +211,7 @@ func slicesOf(b *builder, n *ir.Node) []*rep {
 		case g.Step[d] > 1:
 			ps = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy)
 		default:
-			panic(no("the slice steps backwards"))
+			refuse("the slice steps backwards")
 		}
 		shape[d] = k
 	}
@@ -251,14 +240,10 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 		}
 	}
 	ps = b.mergeAll(ps, func(int) int { return axW })
-	if len(ps) != 1 || !ps[0].whole(dim) {
-		panic(no("a strided slice of pieces"))
-	}
+	refuseIf(len(ps) != 1 || !ps[0].whole(dim), "a strided slice of pieces")
 	p := ps[0].clone()
 	as := p.atomsOf(dim)
-	if len(as) == 0 {
-		panic(no("a strided slice of nothing"))
-	}
+	refuseIf(len(as) == 0, "a strided slice of nothing")
 	x, _ := p.axisOf(as[0])
 	if !slices.Equal(p.axes[x], as) {
 		p, x = b.alone(p, as), axW
@@ -275,9 +260,7 @@ func splits(b *builder, n *ir.Node) []*rep {
 	out := make([]*rep, len(sizes))
 	at := 0
 	for i, k := range sizes {
-		if k == 0 {
-			panic(no("a piece is empty"))
-		}
+		refuseIf(k == 0, "a piece is empty")
 		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
 			out[i] = made(v, b.takeOf(n.In[0], axis, at, at+k, b.mixing[v]))
 		}
@@ -293,9 +276,7 @@ func expands(b *builder, n *ir.Node) []*rep {
 		return reshapes(b, n)
 	}
 	ps := b.parts(n.In[0])
-	if tensor.Count(shape) == 0 {
-		panic(no("the result is empty"))
-	}
+	refuseIf(tensor.Count(shape) == 0, "the result is empty")
 	lead := len(shape) - len(x)
 	var out []*part
 	for _, p := range ps {
@@ -311,9 +292,7 @@ func expands(b *builder, n *ir.Node) []*rep {
 					axis = y
 				}
 			}
-			if axis < 0 {
-				panic(no("there is no free axis to repeat along"))
-			}
+			refuseIf(axis < 0, "there is no free axis to repeat along")
 			a := q.newAtom(k)
 			q.axes[axis] = []int{a}
 			q.dims[d] = []digit{{k, 0, []int{a}}}
