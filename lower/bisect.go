@@ -126,9 +126,7 @@ func results(s *State, sample map[string]*tensor.Dense) (_ []result, err error) 
 	in = in[:0]
 	for _, v := range s.reconstruction.In {
 		i := slices.IndexFunc(native, func(r result) bool { return r.name == v.Name })
-		if i < 0 {
-			return nil, fmt.Errorf("the graph has no output %s, which is needed to rebuild the model's", v.Name)
-		}
+		fail.If(i < 0, "the graph has no output %s, which is needed to rebuild the model's", v.Name)
 		d := out[i]
 		if v.Type.DType.IsFloat() { // it moves real numbers, whatever stands for them
 			d = native[i].data.Cast(v.Type.DType)

@@ -186,9 +186,8 @@ func (s *State) choose(n *ir.Node) error {
 func (s *State) assignOrders() {
 	rules := func(n *ir.Node) kernel.Layout {
 		if _, ok := s.Choices[n]; !ok {
-			if err := s.choose(n); err != nil {
-				panic(bug.Errorf("%w", err))
-			}
+			err := s.choose(n)
+			bug.If(err != nil, "%w", err)
 		}
 		return s.Choices[n].Layout
 	}

@@ -29,9 +29,7 @@ type Result struct {
 // Buffer is the place of a run-time value.
 func (r *Result) Buffer(v *ir.Value) *program.Buffer {
 	i, ok := r.index[v]
-	if !ok {
-		panic(bug.Errorf("no place for %s", v))
-	}
+	bug.If(!ok, "no place for %s", v)
 	return &r.Program.Buffers[i]
 }
 
@@ -202,9 +200,7 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 	switch a := a.(type) {
 	case call.In:
 		if v := n.In[a.I]; v.Const != nil {
-			if a.Off != 0 {
-				panic(bug.Errorf("offset into a constant operand"))
-			}
+			bug.If(a.Off != 0, "offset into a constant operand")
 			x := program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type),
 				Align: 4}
 			return call.Const{NoCast: true, I: c.add(x)}

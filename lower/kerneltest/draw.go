@@ -90,9 +90,7 @@ var formsOf = sync.OnceValue(func() map[*ir.OpDef][]oneForm {
 				domain, base = name[:i], name[i+1:]
 			}
 			d := op.Get(domain, base)
-			if d == nil {
-				panic(bug.Errorf("no operator %s", name))
-			}
+			bug.If(d == nil, "no operator %s", name)
 			m[d] = append(m[d], oneForm{t.Class, operands, results, name, strings.TrimSuffix(attrs, "}")})
 		}
 	}

@@ -185,9 +185,8 @@ func (p *plan) results(k int) {
 			o = transposeForward(in(), x.l.Perm)
 		case kernel.ViewReshape:
 			var ok bool
-			if o, ok = reshapeOrder(x.n.In[0].Type.WithOrder(in()), p.shape(v)); !ok {
-				panic(bug.Errorf("layout of %s moves elements", x.n))
-			}
+			o, ok = reshapeOrder(x.n.In[0].Type.WithOrder(in()), p.shape(v))
+			bug.If(!ok, "layout of %s moves elements", x.n)
 		case kernel.AnyToAny:
 			o = p.values[v].Type.Order
 		}

@@ -28,9 +28,8 @@ func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, 
 
 // reinfer updates the output types of a node that was edited.
 func reinfer(g *ir.Graph, n *ir.Node) {
-	if err := g.Reinfer(n); err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	err := g.Reinfer(n)
+	bug.If(err != nil, "%w", err)
 }
 
 // constLike is a constant with the data d and the quantisation of old.

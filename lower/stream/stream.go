@@ -6,7 +6,6 @@
 package stream
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -71,10 +70,8 @@ func Apply(g *ir.Graph, o Options) (_ *Result, err error) {
 	b.build()
 	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g),
 		StepMACs: macs(b.h)}
-	if len(b.states) == 0 {
-		return nil, fmt.Errorf("--stream: no layer behind input %s can be computed from new frames alone",
-			g.In[o.Input].Name)
-	}
+	fail.If(len(b.states) == 0, "--stream: no layer behind input %s can be computed from new frames alone",
+		g.In[o.Input].Name)
 	return r, nil
 }
 

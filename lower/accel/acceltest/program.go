@@ -135,9 +135,8 @@ func (p *Program) encode() []byte {
 		h.Bytes += uint32(binary.Size(x))
 	}
 	for _, x := range parts {
-		if err := binary.Write(&b, binary.LittleEndian, x); err != nil {
-			panic(bug.Errorf("CRU program: %w", err))
-		}
+		err := binary.Write(&b, binary.LittleEndian, x)
+		bug.If(err != nil, "CRU program: %w", err)
 	}
 	return b.Bytes()
 }
