@@ -18,11 +18,15 @@ import (
 type Enum interface {
 	~uint8
 	fmt.Stringer
+	Spec() Spec
+}
+
+// Spec is what users know of an option.
+type Spec struct {
 	// Words are those of the values 0, 1, ... that a user may ask for; "" is the
 	// value of an option that was not given.
-	Words() []string
-	// Help is what the command line says of the option.
-	Help() string
+	Words []string
+	Help  string // what the command line says of the option
 }
 
 // Parse gives the value that a word stands for. The error lists all words, and
@@ -30,7 +34,7 @@ type Enum interface {
 func Parse[T Enum](word string) (T, error) {
 	var none T
 	var words []string
-	for i, w := range none.Words() {
+	for i, w := range none.Spec().Words {
 		if w == "" {
 			continue
 		}
@@ -71,6 +75,6 @@ func (f Flag[T]) Set(word string) error {
 // Type is how help shows the value: by its words.
 func (f Flag[T]) Type() string {
 	var none T
-	words := lists.Filter(none.Words(), func(w string) bool { return w != "" })
+	words := lists.Filter(none.Spec().Words, func(w string) bool { return w != "" })
 	return strings.Join(words, "|")
 }

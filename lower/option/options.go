@@ -14,16 +14,14 @@ const (
 	Model                    // not quantised, and float types stay those of the model
 )
 
-// Words are auto, int8, int16x8, float32, model.
-func (Precision) Words() []string { return []string{"auto", "int8", "int16x8", "float32", "model"} }
-
-func (p Precision) String() string { return p.Words()[p] }
-
-// Help is that of --precision.
-func (Precision) Help() string {
-	return "auto: what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough; " +
-		"int16x8: int16 data, int8 weights; model: not quantised, float16, bfloat16 and double as they are"
+// Spec is that of --precision.
+func (Precision) Spec() Spec {
+	return Spec{[]string{"auto", "int8", "int16x8", "float32", "model"},
+		"auto: what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough; " +
+			"int16x8: int16 data, int8 weights; model: not quantised, float16, bfloat16 and double as they are"}
 }
+
+func (p Precision) String() string { return p.Spec().Words[p] }
 
 // Float reports a program on real numbers.
 func (p Precision) Float() bool { return p == Float32 || p == Model }
@@ -37,13 +35,12 @@ const (
 	Int4Weights
 )
 
-// Words are int8, int4.
-func (Weights) Words() []string { return []string{"int8", "int4"} }
+// Spec is that of --weights.
+func (Weights) Spec() Spec {
+	return Spec{[]string{"int8", "int4"}, "weights beside int8 data, per channel"}
+}
 
-func (w Weights) String() string { return w.Words()[w] }
-
-// Help is that of --weights.
-func (Weights) Help() string { return "weights beside int8 data, per channel" }
+func (w Weights) String() string { return w.Spec().Words[w] }
 
 // Method is how calibration finds the range of an activation.
 type Method uint8
@@ -58,21 +55,18 @@ const (
 	FixedPoint               // no calibration: formats that the user gave
 )
 
-// Words are mse, minmax, percentile, entropy, auto: FixedPoint follows from other
-// flags.
-func (Method) Words() []string { return []string{"mse", "minmax", "percentile", "entropy", "auto"} }
+// Spec is that of --calib-method.
+func (Method) Spec() Spec {
+	return Spec{[]string{"mse", "minmax", "percentile", "entropy", "auto"},
+		"how calibration finds the range of an activation; auto: for each layer what leaves the least error on " +
+			"samples that it did not see, minmax where nothing gains"}
+}
 
 func (m Method) String() string {
 	if m == FixedPoint {
 		return "fixed-point"
 	}
-	return m.Words()[m]
-}
-
-// Help is that of --calib-method.
-func (Method) Help() string {
-	return "how calibration finds the range of an activation; auto: for each layer what leaves the least error on " +
-		"samples that it did not see, minmax where nothing gains"
+	return m.Spec().Words[m]
 }
 
 // MarshalText gives the word.
@@ -87,15 +81,13 @@ const (
 	Adaptive                 // for the least error of the layer's results on the samples
 )
 
-// Words are nearest, adaptive.
-func (Rounding) Words() []string { return []string{"nearest", "adaptive"} }
-
-func (r Rounding) String() string { return r.Words()[r] }
-
-// Help is that of --weight-rounding.
-func (Rounding) Help() string {
-	return "adaptive: for the least error on the calibration data"
+// Spec is that of --weight-rounding.
+func (Rounding) Spec() Spec {
+	return Spec{[]string{"nearest", "adaptive"},
+		"adaptive: for the least error on the calibration data"}
 }
+
+func (r Rounding) String() string { return r.Spec().Words[r] }
 
 // MarshalText gives the word.
 func (r Rounding) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -109,13 +101,12 @@ const (
 	FloatIO
 )
 
-// Words are quantized, float.
-func (IO) Words() []string { return []string{"quantized", "float"} }
+// Spec is that of --io.
+func (IO) Spec() Spec {
+	return Spec{[]string{"quantized", "float"}, "inputs and outputs of the firmware"}
+}
 
-func (x IO) String() string { return x.Words()[x] }
-
-// Help is that of --io.
-func (IO) Help() string { return "inputs and outputs of the firmware" }
+func (x IO) String() string { return x.Spec().Words[x] }
 
 // IOLayout is the memory order of inputs and outputs of rank 4.
 type IOLayout uint8
@@ -126,15 +117,13 @@ const (
 	NativeLayout                 // the kernels' own, channels last
 )
 
-// Words are onnx, native.
-func (IOLayout) Words() []string { return []string{"onnx", "native"} }
-
-func (l IOLayout) String() string { return l.Words()[l] }
-
-// Help is that of --io-layout.
-func (IOLayout) Help() string {
-	return "memory order of rank-4 inputs and outputs; native: NHWC"
+// Spec is that of --io-layout.
+func (IOLayout) Spec() Spec {
+	return Spec{[]string{"onnx", "native"},
+		"memory order of rank-4 inputs and outputs; native: NHWC"}
 }
+
+func (l IOLayout) String() string { return l.Spec().Words[l] }
 
 // Kernels says which kernels may be chosen.
 type Kernels uint8
@@ -147,15 +136,13 @@ const (
 	ReferenceKernels                // plain C alone
 )
 
-// Words are auto, cmsis-nn, nncc, reference.
-func (Kernels) Words() []string { return []string{"auto", "cmsis-nn", "nncc", "reference"} }
-
-func (k Kernels) String() string { return k.Words()[k] }
-
-// Help is that of --kernels.
-func (Kernels) Help() string {
-	return "which kernels may be chosen"
+// Spec is that of --kernels.
+func (Kernels) Spec() Spec {
+	return Spec{[]string{"auto", "cmsis-nn", "nncc", "reference"},
+		"which kernels may be chosen"}
 }
+
+func (k Kernels) String() string { return k.Spec().Words[k] }
 
 // Align says which channel counts are padded.
 type Align uint8
@@ -167,15 +154,13 @@ const (
 	AlignAlways       // pad whatever can be padded
 )
 
-// Words are never, auto, always.
-func (Align) Words() []string { return []string{"never", "auto", "always"} }
-
-func (a Align) String() string { return a.Words()[a] }
-
-// Help is that of --align.
-func (Align) Help() string {
-	return "pad channels to multiples that kernels like; auto: only where it pays"
+// Spec is that of --align.
+func (Align) Spec() Spec {
+	return Spec{[]string{"never", "auto", "always"},
+		"pad channels to multiples that kernels like; auto: only where it pays"}
 }
+
+func (a Align) String() string { return a.Spec().Words[a] }
 
 // Optimize weighs cycles or instructions against bytes.
 type Optimize uint8
@@ -187,15 +172,13 @@ const (
 	Size                     // one percent
 )
 
-// Words are speed, balanced, size.
-func (Optimize) Words() []string { return []string{"speed", "balanced", "size"} }
-
-func (o Optimize) String() string { return o.Words()[o] }
-
-// Help is that of --optimize.
-func (Optimize) Help() string {
-	return "what kernels are chosen by: estimated cycles, bytes, or instructions and bytes"
+// Spec is that of --optimize.
+func (Optimize) Spec() Spec {
+	return Spec{[]string{"speed", "balanced", "size"},
+		"what kernels are chosen by: estimated cycles, bytes, or instructions and bytes"}
 }
+
+func (o Optimize) String() string { return o.Spec().Words[o] }
 
 // Outputs is the form of a model on 4-D tensors that legalize writes.
 type Outputs uint8
@@ -207,14 +190,12 @@ const (
 	OriginalOutputs                // with the nodes that rebuild the model's
 )
 
-// Words are native, original.
-func (Outputs) Words() []string { return []string{"", "native", "original"} }
-
-func (o Outputs) String() string { return o.Words()[o] }
-
-// Help is that of --outputs.
-func (Outputs) Help() string {
-	return "form on 4-D tensors; native: the accelerator's outputs, and FILE.json that says how the original ones " +
-		"are rebuilt (the default). Without it, --only, --legalize off, a board without an accelerator " +
-		"and quantised models keep the model's ranks and outputs"
+// Spec is that of --outputs.
+func (Outputs) Spec() Spec {
+	return Spec{[]string{"", "native", "original"},
+		"form on 4-D tensors; native: the accelerator's outputs, and FILE.json that says how the original ones " +
+			"are rebuilt (the default). Without it, --only, --legalize off, a board without an accelerator " +
+			"and quantised models keep the model's ranks and outputs"}
 }
+
+func (o Outputs) String() string { return o.Spec().Words[o] }
