@@ -137,6 +137,8 @@ func (p *ResizeParams) result(v int32) int8 {
 	return MeanResult(v, p.Rescale != 0, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
 }
 
+func (p *ResizeParams) rounded(v int32) int32 { return int32(p.result(v)) }
+
 // ResizeLinear are the constants of nncc_resize_linear_s8 and, where Wide says
 // so, of nncc_resize_linear_wide_s8, with the tables of rows and columns: first
 // and second index, first and second weight of every output.
@@ -249,26 +251,76 @@ func besideNext(column []int16, inW int16) (first, weight int16, ok bool) {
 
 // scaled finds the multiplication that rounds as the definition does.
 func (r *ResizeLinear) scaled(p *ResizeParams) bool {
-	ratio := 1 / float64(p.Den)
-	if p.Rescale != 0 {
-		ratio = p.InScale / (float64(p.Den) * p.OutScale)
-	}
-	ratio /= float64(r.Scale)
+	ratio := p.ratio() / float64(r.Scale)
 	_, exp := math.Frexp(ratio)
 	r.Shift = min(int32(-exp-1), maxLinearShift) // a multiplier of 31 bits, or fewer where zero points leave no room
 	if r.Shift < 1 {
 		return false
 	}
-	want := p.thresholds(func(acc int32) int32 { return int32(p.result(acc)) })
+	lo, hi := (math.MinInt8-p.InZero)*p.Den, (math.MaxInt8-p.InZero)*p.Den+1
+	want := p.thresholds(lo, hi, p.rounded)
 	add := int32(math.Floor(math.Ldexp(float64(p.OutZero)+0.5, int(r.Shift))))
 	for try := range int32(12) { // ties go away from zero with a slope that is a little steeper
 		r.Mult = int32(min(math.Floor(math.Ldexp(ratio, int(32+r.Shift)))+float64(try/3), math.MaxInt32))
 		r.Add = add - try%3
-		if r.fits(p) && p.thresholds(r.result) == want {
+		if r.fits(p) && p.thresholds(lo, hi, r.result) == want {
 			return true
 		}
 	}
 	return false
+}
+
+// ResizeTaps are the constants of nncc_resize_taps_s8, and its tables.
+type ResizeTaps struct {
+	Mult, Add, Shift int32
+	Rows, Cols       *ResizeAxis
+	Least            []int32
+}
+
+// BuildResizeTaps finds constants that give what Resize gives, for all sums
+// that there can be; false where the output's steps are too small.
+func BuildResizeTaps(p *ResizeParams, h, w *ResizeAxis) (*ResizeTaps, bool) {
+	scale := int32(1)
+	for 2*scale*h.Den <= 1<<14 && 2*scale*p.Den <= 1<<20 {
+		scale *= 2
+	}
+	r := &ResizeTaps{Rows: h.even(1, scale), Cols: w.even(p.Channels, 1)}
+	ratio := p.ratio() / float64(scale)
+	_, exp := math.Frexp(ratio)
+	r.Shift = min(int32(-exp-1), 20) // a multiplier of 31 bits, or fewer where zero points leave no room
+	if r.Shift < 4 {
+		return nil, false
+	}
+	r.Mult = int32(math.Ldexp(ratio, int(32+r.Shift)))
+	// Less than half a step by more than products are rounded: the result or one less.
+	r.Add = int32(math.Ldexp(float64(p.OutZero)+128.5, int(r.Shift))) - 1
+	most := 4 * math.MaxUint8 * p.Den // magnitudes of weights are at most 2 an axis
+	for _, least := range p.thresholds(-most, most, p.rounded) {
+		r.Least = append(r.Least, least*scale)
+	}
+	r.Least = append(r.Least, 1<<30)
+	return r, true
+}
+
+// even is the table with an even number of taps an output, its indices and weights multiplied.
+func (a *ResizeAxis) even(stride, scale int32) *ResizeAxis {
+	out := &ResizeAxis{Taps: (a.Taps + 1) &^ 1, Den: a.Den * scale}
+	for at, i := range a.Index {
+		last := at%int(a.Taps) == int(a.Taps)-1
+		out.Index, out.Weight = append(out.Index, i*stride), append(out.Weight, a.Weight[at]*int16(scale))
+		if last && a.Taps%2 == 1 {
+			out.Index, out.Weight = append(out.Index, i*stride), append(out.Weight, 0)
+		}
+	}
+	return out
+}
+
+// ratio is that of a result to a sum.
+func (p *ResizeParams) ratio() float64 {
+	if p.Rescale != 0 {
+		return p.InScale / (float64(p.Den) * p.OutScale)
+	}
+	return 1 / float64(p.Den)
 }
 
 // high is the kernel's sum before the shift.
@@ -286,10 +338,9 @@ func (r *ResizeLinear) fits(p *ResizeParams) bool {
 	return lo >= math.MinInt32 && hi <= math.MaxInt32
 }
 
-// thresholds are the least sums with each result above -128; results only grow
-// with sums.
-func (p *ResizeParams) thresholds(result func(sum int32) int32) (t [255]int32) {
-	lo, hi := (math.MinInt8-p.InZero)*p.Den, (math.MaxInt8-p.InZero)*p.Den+1
+// thresholds are the least sums of lo to hi with each result above -128, hi
+// where there is none; results only grow with sums.
+func (p *ResizeParams) thresholds(lo, hi int32, result func(sum int32) int32) (t [255]int32) {
 	from := lo
 	for i := range t {
 		want := int32(i) + math.MinInt8 + 1

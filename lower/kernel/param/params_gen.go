@@ -2162,6 +2162,28 @@ func (*ResizeS8) CType() string {
 	return "nncc_resize_s8_params"
 }
 
+// ResizeTapsS8 is nncc_resize_taps_s8_params.
+type ResizeTapsS8 struct {
+	Batch    any `c:"batch"`
+	InH      any `c:"in_h"`
+	InW      any `c:"in_w"`
+	Channels any `c:"channels"`
+	OutH     any `c:"out_h"`
+	OutW     any `c:"out_w"`
+	TapsH    any `c:"taps_h"`
+	TapsW    any `c:"taps_w"`
+	InZero   any `c:"in_zero"`
+	Mult     any `c:"mult"`
+	Add      any `c:"add"`
+	Shift    any `c:"shift"`
+	Outside  any `c:"outside"`
+}
+
+// CType is the struct in C.
+func (*ResizeTapsS8) CType() string {
+	return "nncc_resize_taps_s8_params"
+}
+
 // Rnn is nncc_rnn_params.
 type Rnn struct {
 	Seq               any `c:"seq"`

@@ -170,11 +170,22 @@ var resizeS8Row = row("nncc_resize_s8", "NNCC-RESIZE-S8", "int8 linear and cubic
 		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why)}, func(l *lowering, n *kernel.Node) {
 		r := resizes8.Must(n)
 		l.low.Unused = unusedTail(n.Node)
-		l.resize(r.params, r.h, r.w)
+		l.resize(n, r.params, r.h, r.w)
 	}, op.Resize)
 
 // resize is the call with the tables of both axes.
-func (l *lowering) resize(p *qref.ResizeParams, h, w *qref.ResizeAxis) {
+func (l *lowering) resize(n *kernel.Node, p *qref.ResizeParams, h, w *qref.ResizeAxis) {
+	if r, ok := qref.BuildResizeTaps(p, h, w); ok && n.Has("nncc_resize_taps_s8") {
+		l.low.Kernel = "nncc_resize_taps_s8"
+		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
+			int(p.OutH), "out_w", int(p.OutW), "taps_h", int(r.Rows.Taps), "taps_w", int(r.Cols.Taps), "in_zero",
+			call.T(p.InZero), "mult", call.T(r.Mult), "add", call.T(r.Add), "shift", call.T(r.Shift), "outside",
+			call.T(p.Outside))
+		l.call(l.low.Kernel, params("nncc_resize_taps_s8_params", f...), l.in(0), array("index", r.Rows.Index),
+			array("weights", r.Rows.Weight), array("index", r.Cols.Index), array("weights", r.Cols.Weight),
+			array("least", r.Least), l.scratch(tensor.I32, int(p.InW*p.Channels)), l.out(0))
+		return
+	}
 	f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
 		ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
 			int(p.OutH), "out_w", int(p.OutW), "taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den),
@@ -381,5 +392,5 @@ func axisS8Kernels() []*kernel.Kernel {
 var resizeFixedRow = row("nncc_resize_s8", "NNCC-RESIZE-FIXED", op.ResizeFixed.Doc, natural,
 	kernel.Rules{cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		p, h, w := op.ResizeFixedParams(n.Node)
-		l.resize(p, h, w)
+		l.resize(n, p, h, w)
 	}, op.ResizeFixed)

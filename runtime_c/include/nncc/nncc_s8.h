@@ -370,6 +370,25 @@ typedef struct
 /* KERNELS(nncc_resize_s8) */
 
 /*
+ * The same results for any number of taps: tables have an even number of them an output (a weight may be 0), index_w
+ * counts values, and weight_h is multiplied, so that |acc| stays below 2^30. With v = (add + floor(acc * mult / 2^32))
+ * >> shift, limited to 0 to 255, the result is v - 128, and one more from acc = least[v] on; least has 256 values.
+ * row: in_w * channels values. Instructions an output of a cubic resize by 2 in both directions, 16 channels: Helium
+ * 18, DSP 55.
+ */
+typedef struct
+{
+    int32_t batch, in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t taps_h, taps_w;
+    int32_t in_zero;
+    int32_t mult, add, shift;
+    int32_t outside;
+} nncc_resize_taps_s8_params;
+
+/* KERNELS(nncc_resize_taps_s8) */
+
+/*
  * The same results for two taps an axis and constants that nncc has proven (ir/qref BuildResizeLinear): every output
  * row blends two input rows, then pairs of pixels of the blend. The tables rows [out_h,4] and cols [out_w,4] have
  * {first, second index, first, second weight} an output, a negative first index for what lies outside; row weights are
