@@ -98,12 +98,12 @@ func (w *fuser) let(name string, c class, v variable) string {
 // plain writes an operator on plain numbers of any type: in double, int64_t or uint64_t, rounded or wrapped once.
 func (w *fuser) plain(n *ir.Node) {
 	x := w.numbersOf(n)
-	d, y := n.In[0].Type.DType, n.Out[0].Type.DType
+	d := n.In[0].Type.DType
 	switch n.Op {
 	case op.Identity, op.Within:
 		w.set(n, "%s", x[0].name)
 	case op.Cast, op.CastLike:
-		w.block(n, fromClass(d, y, "a"), w.let("a", classOf(d), x[0]))
+		w.cast(n, x[0])
 	case op.Clip:
 		w.block(n, "a", w.limits(classOf(d), x)...)
 	case op.Pow:
@@ -118,6 +118,16 @@ func (w *fuser) plain(n *ir.Node) {
 			fail.Errorf("no form for single elements of %s", d.ONNXName())
 		}
 	}
+}
+
+// cast writes a Cast. From 32 bits to float32 one rounding does, without the double of the general way.
+func (w *fuser) cast(n *ir.Node, x variable) {
+	d, y := n.In[0].Type.DType, n.Out[0].Type.DType
+	if y == tensor.F32 && !d.IsFloat() && d.Size() <= 4 {
+		w.set(n, "(float)%s", x.name)
+		return
+	}
+	w.block(n, fromClass(d, y, "a"), w.let("a", classOf(d), x))
 }
 
 // power writes Pow: the exponent has a type of its own.
