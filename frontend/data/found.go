@@ -10,25 +10,9 @@ import (
 
 // Found is what was found in the outputs of one run.
 type Found struct {
-	Boxes    []FoundBox   `json:"boxes,omitempty"`
-	Classes  []FoundClass `json:"classes,omitempty"`
-	Keywords []FoundClass `json:"keywords,omitempty"`
-}
-
-// FoundClass is a class with its score.
-type FoundClass struct {
-	Label int     `json:"label"`
-	Score float32 `json:"score"`
-}
-
-// FoundBox is a box in pixels of the input.
-type FoundBox struct {
-	Label int     `json:"label"`
-	Score float32 `json:"score"`
-	X0    float32 `json:"x0"`
-	Y0    float32 `json:"y0"`
-	X1    float32 `json:"x1"`
-	Y1    float32 `json:"y1"`
+	Boxes    []postprocess.Box   `json:"boxes,omitempty"`
+	Classes  []postprocess.Class `json:"classes,omitempty"`
+	Keywords []postprocess.Class `json:"keywords,omitempty"`
 }
 
 // Reader looks at the outputs of runs that follow each other.
@@ -50,18 +34,14 @@ func (p *Post) NewReader() *Reader {
 func (r *Reader) Read(outputs [][]float32) Found {
 	var f Found
 	if b := r.post.Boxes; b != nil {
-		for _, x := range b.Of(outputs) {
-			f.Boxes = append(f.Boxes, FoundBox{x.Label, x.Score, x.X0, x.Y0, x.X1, x.Y1})
-		}
+		f.Boxes = b.Of(outputs)
 	}
 	if c := r.post.Classes; c != nil {
-		for _, x := range c.Of(outputs[c.Output]) {
-			f.Classes = append(f.Classes, FoundClass(x))
-		}
+		f.Classes = c.Of(outputs[c.Output])
 	}
 	if r.heard != nil {
 		if x := r.heard.Add(outputs[r.post.Keywords.Output]); x.Label >= 0 {
-			f.Keywords = []FoundClass{FoundClass(x)}
+			f.Keywords = []postprocess.Class{x}
 		}
 	}
 	return f

@@ -92,10 +92,13 @@ type Boxes struct {
 
 // Box is a result. Coordinates are pixels of the input.
 type Box struct {
-	X0, Y0, X1, Y1 float32
-	Score          float32
-	Label          int // without the background
-	Cell           int // number of the prediction: map, row, column, anchor
+	Label int     `json:"label"` // without the background
+	Score float32 `json:"score"`
+	X0    float32 `json:"x0"`
+	Y0    float32 `json:"y0"`
+	X1    float32 `json:"x1"`
+	Y1    float32 `json:"y1"`
+	Cell  int     `json:"-"` // number of the prediction: map, row, column, anchor
 }
 
 // Labels is how many there are.

@@ -18,8 +18,8 @@ type Classes struct {
 
 // Class is a result.
 type Class struct {
-	Label int
-	Score float32
+	Label int     `json:"label"`
+	Score float32 `json:"score"`
 }
 
 // Of gives the classes with the highest values, best first, of the same value the lower

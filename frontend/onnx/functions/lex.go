@@ -4,6 +4,7 @@ package functions
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,86 +41,41 @@ type lexer struct {
 	at   int
 }
 
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-
-func (l *lexer) skip() {
-	for l.at < len(l.text) && strings.IndexByte(" \t\n\r#", l.text[l.at]) >= 0 {
-		n := 1
-		if l.text[l.at] == '#' {
-			line, _, _ := strings.Cut(l.text[l.at:], "\n")
-			n = len(line)
-		}
-		l.at += n
-	}
-}
-
-// numberLen is the length of the number that s starts with; 0: it starts with none.
-func numberLen(s string) int {
-	inf := strings.HasPrefix(s[1:], "inf")
-	signed := strings.IndexByte("-+.", s[0]) >= 0 && len(s) > 1 && (isDigit(s[1]) || s[1] == '.' || inf)
-	if !isDigit(s[0]) && !signed {
-		return 0
-	}
-	n := 1
-	if inf {
-		n = 4
-	}
-	for n < len(s) && (strings.IndexByte("0123456789.eE", s[n]) >= 0 ||
-		strings.IndexByte("-+", s[n]) >= 0 && strings.IndexByte("eE", s[n-1]) >= 0) {
-		n++
-	}
-	return n
-}
-
-// quoted is the string that s starts with, and its length in s; 0: it has no end.
-func quoted(s string) (string, int) {
-	var b strings.Builder
-	n := 1
-	for ; n < len(s) && s[n] != '"'; n++ {
-		if s[n] == '\\' && n+1 < len(s) {
-			n++
-		}
-		b.WriteByte(s[n])
-	}
-	if n >= len(s) {
-		return "", 0
-	}
-	return b.String(), n + 1
-}
+// A token is a word, a number, a string or a mark; blanks and comments stand before it.
+var (
+	blanks = regexp.MustCompile(`^([ \t\n\r]|#[^\n]*)*`)
+	tokens = regexp.MustCompile(`^(?s:([A-Za-z_][A-Za-z_0-9]*)|` +
+		`((?:[0-9](?:inf)?|[-+.](?:[0-9.]|inf))(?:[0-9.]|[eE][-+]?)*)|` +
+		`"((?:[^"\\]|\\.)*)"|=>|[<>(){}\[\]=,:@.?])`)
+	escaped = regexp.MustCompile(`(?s:\\(.))`)
+)
 
 func (l *lexer) next() (token, error) {
-	l.skip()
+	l.at += len(blanks.FindString(l.text[l.at:]))
 	t := token{pos: l.at}
-	if l.at >= len(l.text) {
+	rest := l.text[l.at:]
+	if rest == "" {
 		return t, nil
 	}
-	rest := l.text[l.at:]
-	n := 1
-	switch c := rest[0]; {
-	case isLetter(c):
-		for n < len(rest) && (isLetter(rest[n]) || isDigit(rest[n])) {
-			n++
+	m := tokens.FindStringSubmatch(rest)
+	if m == nil {
+		if rest[0] == '"' {
+			return t, l.errorf(t.pos, "a string without an end")
 		}
-		t.kind, t.text = ident, rest[:n]
-	case numberLen(rest) > 0:
-		n = numberLen(rest)
-		t.kind, t.text = number, rest[:n]
-	case c == '"':
-		t.kind = str
-		if t.text, n = quoted(rest); n == 0 {
-			return token{pos: t.pos}, l.errorf(t.pos, "a string without an end")
-		}
-	case strings.HasPrefix(rest, "=>"):
-		n = 2
-		t.kind, t.text = punct, rest[:n]
-	case strings.IndexByte("<>(){}[]=,:@.?", c) >= 0:
-		t.kind, t.text = punct, rest[:n]
-	default:
 		r, _ := utf8.DecodeRuneInString(rest)
 		return t, l.errorf(t.pos, "the character %q has no meaning here", r)
 	}
-	l.at += n
+	l.at += len(m[0])
+	switch {
+	case m[1] != "":
+		t.kind, t.text = ident, m[1]
+	case m[2] != "":
+		t.kind, t.text = number, m[2]
+	case rest[0] == '"':
+		t.kind, t.text = str, escaped.ReplaceAllString(m[3], "$1")
+	default:
+		t.kind, t.text = punct, m[0]
+	}
 	return t, nil
 }
 
