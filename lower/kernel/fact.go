@@ -69,6 +69,17 @@ func FactOf[T any](derive func(n *ir.Node) (T, error)) *Fact[T] {
 	})
 }
 
+// FactFrom is a fact that is derived of another one; a node without that has none, for the same reason.
+func FactFrom[A, B any](of *Fact[A], derive func(n *Node, a A) (B, string)) *Fact[B] {
+	return NewFact(func(n *Node) (b B, why string) {
+		a, why := of.Of(n)
+		if why == "" {
+			b, why = derive(n, a)
+		}
+		return b, why
+	})
+}
+
 // Of is the fact of a node, or why there is none.
 func (f *Fact[T]) Of(n *Node) (T, string) {
 	k := factKey{f, n.Node}

@@ -359,14 +359,12 @@ func poolAlongWidth(g *op.PoolGeom) { alongWidth(&g.Windows) }
 // windowFact is the geometry of a window operator with the longer dimension of a
 // line as its width. An accelerator has rules of its own about each dimension.
 func windowFact[G any](derive func(n *ir.Node) (*G, error), alongWidth func(g *G)) *Fact[*G] {
-	given := FactOf(derive)
-	return NewFact(func(n *Node) (*G, string) {
-		g, why := given.Of(n)
-		if why == "" && !n.ForAccelerator() {
-			x := *g
-			alongWidth(&x)
-			g = &x
+	return FactFrom(FactOf(derive), func(n *Node, g *G) (*G, string) {
+		if n.ForAccelerator() {
+			return g, ""
 		}
-		return g, why
+		x := *g
+		alongWidth(&x)
+		return &x, ""
 	})
 }

@@ -263,7 +263,7 @@ func (r *region) scaled(n *ir.Node) bool {
 		!slices.Equal(n.Out[0].Type.Shape, n.In[at].Type.Shape) {
 		return false
 	}
-	y := lists.Each(lineAt, func(x float32) []float64 { return resultAt(n, at, x) })
+	y := lists.Each(lineAt, func(x float32) []float64 { return resultAt(n, x) })
 	t := slices.Clone(r.trails[n.In[at]])
 	for i := range t {
 		gain, shift, ok := line(y, i)
@@ -276,19 +276,11 @@ func (r *region) scaled(n *ir.Node) bool {
 	return true
 }
 
-// resultAt is what n gives where all elements of operand at are x, the others being constant.
-func resultAt(n *ir.Node, at int, x float32) []float64 {
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		if v != nil {
-			in[i] = v.Const
-		}
-	}
-	in[at] = tensor.New(tensor.F32, n.In[at].Type.Shape)
-	for i, s := 0, tensor.As[float32](in[at]); i < len(s); i++ {
-		s[i] = x
-	}
-	return fail.Must(ir.EvalNode(n, in))[0].Floats()
+// resultAt is what n gives where all elements of its operand are x, the others being constant.
+func resultAt(n *ir.Node, x float32) []float64 {
+	return fail.Must(ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
+		return tensor.Of(v.Type.Shape, slices.Repeat([]float32{x}, v.Type.Elems()))
+	}))[0].Floats()
 }
 
 func varies(v *ir.Value) bool { return v != nil && v.Const == nil }

@@ -22,11 +22,7 @@ type convolution struct {
 	bound bool // another training may have other ranges
 }
 
-var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
-	c, why := quantised.ConvOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var convOf = kernel.FactFrom(quantised.ConvOf, func(n *kernel.Node, c *quantised.Convolution) (*convolution, string) {
 	return &convolution{Convolution: c, l: layer{c.Layer}, bound: n.Bound}, ""
 })
 
@@ -50,11 +46,7 @@ func (c *convolution) order(f form) []int {
 }
 
 // provenConv are the channels of a layer.
-var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
-	c, why := convOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var provenConv = kernel.FactFrom(convOf, func(n *kernel.Node, c *convolution) (*proven, string) {
 	f := formFor(n, len(c.l.Rows)/c.G.Group)
 	return c.l.prove(n.Options, c.G.Group, c.order(f), f)
 })

@@ -27,11 +27,7 @@ var depthwise = &kernel.Kernel{
 }
 
 // provenChannels are the channels of a depthwise convolution.
-var provenChannels = kernel.NewFact(func(n *kernel.Node) ([]scaled, string) {
-	c, why := convOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var provenChannels = kernel.FactFrom(convOf, func(n *kernel.Node, c *convolution) ([]scaled, string) {
 	return c.l.provenTaps(n)
 })
 

@@ -264,11 +264,7 @@ func (d *dots) lowerWindows(low *call.Lowered, rows *call.Struct) *call.Lowered 
 }
 
 // dotsFact are those of a layer.
-var dotsFact = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
-	c, why := convOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var dotsFact = kernel.FactFrom(convOf, func(n *kernel.Node, c *convolution) (*dots, string) {
 	at, why := c.grid()
 	var windows *convolution
 	if why != "" {

@@ -27,11 +27,7 @@ var octets = &kernel.Kernel{
 
 // provenOctets are the channels of a layer by eights, the first two of which overlap where
 // the last one would not be whole.
-var provenOctets = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
-	c, why := convOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var provenOctets = kernel.FactFrom(convOf, func(n *kernel.Node, c *convolution) (_ *proven, why string) {
 	rows, channels := c.G.N, len(c.l.Rows)
 	if rows != 1 || channels < octet || formFor(n, channels) != narrow {
 		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,

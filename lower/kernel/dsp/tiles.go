@@ -43,11 +43,7 @@ type tiled struct {
 	order    string // see proven
 }
 
-var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
-	c, why := convOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var provenTiles = kernel.FactFrom(convOf, func(n *kernel.Node, c *convolution) (*tiled, string) {
 	one := quantised.Tile{H: 1, W: 1}
 	if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.G.Group != 1 ||
 		c.G.CIn%4 != 0 || c.Out.H < 2 || c.Out.W < 2 {

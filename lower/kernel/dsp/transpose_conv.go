@@ -45,12 +45,8 @@ type phase struct {
 	taps []scaled
 }
 
-var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
-	list, why := quantised.CheapestPhases.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	var out []phase
+var provenPhases = kernel.FactFrom(quantised.CheapestPhases, func(n *kernel.Node, list []*quantised.Phase) (
+	out []phase, why string) {
 	for _, p := range list {
 		c := &convolution{&p.Convolution, layer{p.Layer}, true, n.Bound}
 		x := phase{Phase: p, c: c}

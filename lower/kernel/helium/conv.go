@@ -23,11 +23,7 @@ type convolution struct {
 var convOf, convOf16 = convFact(quantised.ConvOf), convFact(quantised.ConvOf16)
 
 func convFact(of *kernel.Fact[*quantised.Convolution]) *kernel.Fact[*convolution] {
-	return kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
-		c, why := of.Of(n)
-		if why != "" {
-			return nil, why
-		}
+	return kernel.FactFrom(of, func(n *kernel.Node, c *quantised.Convolution) (*convolution, string) {
 		return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
 	})
 }

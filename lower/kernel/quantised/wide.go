@@ -127,11 +127,8 @@ type straight struct {
 }
 
 // WideLines are the lines of a straight function from int16 to int16, in 32 bits.
-var WideLines = kernel.NewFact(func(n *kernel.Node) (*straight, string) {
-	p, why := kernel.StraightLines.Of(n)
-	if why != "" {
-		return nil, why
-	}
+var WideLines = kernel.FactFrom(kernel.StraightLines, func(n *kernel.Node, p *qref.PiecewiseLinear) (
+	*straight, string) {
 	if l, ok := narrowLines(p); ok {
 		return l, ""
 	}

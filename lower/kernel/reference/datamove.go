@@ -633,16 +633,9 @@ var triluRow = row("nncc_where", "NNCC-TRILU", "upper or lower triangle, any ele
 // knownRow stores results that do not depend on data computed at run time.
 var knownRow = row("nncc_copy_rows", "NNCC-KNOWN", "result known at compile time", natural, kernel.Rules{nonEmptyOut},
 	func(l *lowering, n *kernel.Node) {
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			if v == nil {
-				continue
-			}
-			if in[i] = v.Const; in[i] == nil { // only its shape matters
-				in[i] = tensor.New(v.Type.DType, v.Type.Shape)
-			}
-		}
-		out := kernel.Known(ir.EvalNode(n.Node, in))
+		out := kernel.Known(ir.EvalOn(n.Node, func(v *ir.Value) *tensor.Dense { // only the shape matters
+			return tensor.New(v.Type.DType, v.Type.Shape)
+		}))
 		l.low.Unused = ir.Identity(len(n.In))
 		size := n.Out[0].Type.Bytes()
 		l.rows(1, size, size, size, blob("const", out[0]), l.out(0))
