@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -18,8 +19,8 @@ type Taker func(n *ir.Node, parts []*ir.Node) (kernel, why string)
 // Kernels replaces groups by Fused nodes where a kernel takes them: the anchor
 // with as many of the nodes behind it as possible. What no kernel takes stays
 // as it is, so groups bound what is tried and kernels what is emitted.
-func Kernels(g *ir.Graph, take Taker) ([]Fusion, error) {
-	var done []Fusion
+func Kernels(g *ir.Graph, take Taker) (done []Fusion, err error) {
+	defer fail.Catch(&err)
 	for _, group := range Groups(g) {
 		if group.Anchor == nil || len(group.Nodes) < 2 {
 			continue
@@ -27,10 +28,7 @@ func Kernels(g *ir.Graph, take Taker) ([]Fusion, error) {
 		chain := behind(group)
 		kept := ""
 		for k := len(chain); k > 1; k-- {
-			f, why, err := fused(g, chain[:k], take)
-			if err != nil {
-				return nil, err
-			}
+			f, why := fused(g, chain[:k], take)
 			if f != nil {
 				f.Kind, kept = "kernel", ""
 				done = append(done, *f)
@@ -61,21 +59,18 @@ func behind(group Group) []*ir.Node {
 }
 
 // fused replaces nodes by one when they have one result and a kernel takes it.
-func fused(g *ir.Graph, nodes []*ir.Node, take Taker) (*Fusion, string, error) {
+func fused(g *ir.Graph, nodes []*ir.Node, take Taker) (*Fusion, string) {
 	last := nodes[len(nodes)-1]
-	n, results, err := ir.Outline(g, nodes, op.Fused, last.Name, nil)
-	if err != nil {
-		return nil, "", err
-	}
+	n, results := fail.Must2(ir.Outline(g, nodes, op.Fused, last.Name, nil))
 	if len(results) != 1 || results[0] != last.Out[0] {
-		return nil, "a value in between is read elsewhere", nil
+		return nil, "a value in between is read elsewhere"
 	}
 	kernel, why := take(n, nodes)
 	if kernel == "" {
-		return nil, why, nil
+		return nil, why
 	}
-	f := &Fusion{Anchor: last.Name, Kernel: kernel, Nodes: names(nodes)}
-	return f, "", g.Replace(n, nodes, results)
+	fail.Check(g.Replace(n, nodes, results))
+	return &Fusion{Anchor: last.Name, Kernel: kernel, Nodes: names(nodes)}, ""
 }
 
 func names(nodes []*ir.Node) []string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Fits says why a node cannot be part of a loop over single elements, ""
@@ -17,8 +18,8 @@ type Fits func(n *ir.Node) string
 // one loop: element-wise nodes of one shape whose results only each other
 // read, up to one that is needed in memory, or a reduction of such a value.
 // take says whether such a loop pays.
-func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
-	var done []Fusion
+func Loops(g *ir.Graph, fits Fits, take Taker) (done []Fusion, err error) {
+	defer fail.Catch(&err)
 	for _, group := range Groups(g) {
 		if len(group.Nodes) < 2 {
 			continue
@@ -43,10 +44,7 @@ func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
 			for _, n := range part { // taken or refused: not again as a part of something smaller
 				l.gone[n] = true
 			}
-			f, why, err := fused(g, part, take)
-			if err != nil {
-				return nil, err
-			}
+			f, why := fused(g, part, take)
 			if f != nil {
 				f.Kind = "loop"
 			} else {

@@ -262,17 +262,20 @@ func (p *inner) scaleOut(g *ir.Graph, a *affine) {
 			w[i] *= a.mul[out(i)]
 		}
 	}
-	bias := p.bias
-	if bias != nil || a.shifts() {
-		bias = make([]float64, max(p.outs, len(p.bias)))
-		for i := range bias {
-			if p.bias != nil {
-				bias[i] = float64(a.mul[i%p.outs] * p.bias[i])
-			}
-			bias[i] += a.add[i%p.outs]
-		}
+	p.set(g, w, p.biases(a, func(o int, b float64) float64 { return float64(a.mul[o]*b) + a.add[o] }))
+}
+
+// biases are what f makes of those of the output channels; nil where there are none, nor does the map shift.
+func (p *inner) biases(a *affine, f func(o int, b float64) float64) []float64 {
+	if p.bias == nil && !a.shifts() {
+		return nil
 	}
-	p.set(g, w, bias)
+	bias := make([]float64, max(p.outs, len(p.bias)))
+	copy(bias, p.bias)
+	for i, b := range bias {
+		bias[i] = f(i%p.outs, b)
+	}
+	return bias
 }
 
 // scaleIn folds x' = mul*x + add into the weights and bias:
@@ -289,17 +292,7 @@ func (p *inner) scaleIn(g *ir.Graph, a *affine) {
 		sum[out(i)] += float64(w[i] * a.add[in(i)])
 		w[i] *= a.mul[in(i)]
 	}
-	bias := p.bias
-	if bias != nil || a.shifts() {
-		bias = make([]float64, max(p.outs, len(p.bias)))
-		for i := range bias {
-			if p.bias != nil {
-				bias[i] = p.bias[i]
-			}
-			bias[i] += float64(alpha * sum[i%p.outs])
-		}
-	}
-	p.set(g, w, bias)
+	p.set(g, w, p.biases(a, func(o int, b float64) float64 { return b + float64(alpha*sum[o]) }))
 }
 
 // set gives the node new weights (nil: as they are) and bias (nil: none). A MatMul that gets a

@@ -32,7 +32,7 @@ func TestBiasCorrection(t *testing.T) {
 		s := samples(b.g, 6, seed)
 		bias := func(o quant.Options) float64 {
 			q := b.g.Clone()
-			o.Samples, o.Method, o.Percentile = s, option.Percentile, 98
+			o.Samples, o.Method = s, option.Entropy
 			testenv.OK(t, testenv.Err(quant.Insert(q, o)))
 			irtest.Verify(t, q)
 			mean := make([]float64, 6)

@@ -4,7 +4,6 @@ package quant
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -23,9 +22,6 @@ type Sample []*tensor.Dense
 type Options struct {
 	// Method finds the ranges of activations.
 	Method option.Method
-	// Percentile is the share of elements that the method of that name keeps
-	// within the range, in percent; 0 is 99.99.
-	Percentile float64
 	// Samples are inputs that are typical of the task; at least one.
 	Samples []Sample
 	// Held are samples that calibration must not see: the report's figures are
@@ -132,13 +128,6 @@ func Insert(g *ir.Graph, opt Options) (_ *Report, err error) {
 
 // insert is Insert without the report; before is the float graph.
 func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph) {
-	if opt.Percentile == 0 {
-		opt.Percentile = 99.99
-	}
-	if !(opt.Percentile > 50 && opt.Percentile <= 100) {
-		fail.Check(&ir.Diag{Code: "calibration-percentile", Node: "calibration",
-			Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)})
-	}
 	checkSamples(g.In, opt.Samples)
 	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
@@ -456,7 +445,7 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine 
 	}
 	switch m {
 	case option.Percentile:
-		return affineOf(percentile(x, w, zeros, c.opt.Percentile/100))
+		return affineOf(percentile(x, w, zeros, keptShare))
 	case option.Entropy:
 		return search(lo, hi, cut, divergence(x, w, lo, hi))
 	}

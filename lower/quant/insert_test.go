@@ -424,7 +424,6 @@ func TestOverflow(t *testing.T) {
 // TestErrors: what the user can get wrong is named.
 func TestErrors(t *testing.T) {
 	g := randomNet(t, 1)
-	ok := samples(g, 1, 1)
 	nan := tensor.New(tensor.F32, g.In[0].Type.Shape)
 	nan.SetFloat(3, math.NaN())
 	for what, c := range map[string]struct {
@@ -432,7 +431,6 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"no samples":  {quant.Options{}, "no samples"},
-		"percentile":  {quant.Options{Samples: ok, Percentile: 3}, "percentile is 3"},
 		"few tensors": {quant.Options{Samples: []quant.Sample{{}}}, "0 tensors, the graph 1"},
 		"shape": {quant.Options{Samples: []quant.Sample{{tensor.New(tensor.F32, []int{2})}}},
 			"want f32[1 4 8 8]"},

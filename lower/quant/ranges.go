@@ -109,7 +109,10 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 	return best
 }
 
-// percentile leaves out the given share of elements, half at each end.
+// keptShare are 99.99 % of elements, as float64 divides.
+const keptShare = 0.9998999999999999
+
+// percentile keeps the given share of elements, and leaves out half of the others at each end.
 func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 	order := ir.Identity(len(x))
 	if !slices.IsSorted(x) { // as those of a histogram are
