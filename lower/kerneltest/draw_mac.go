@@ -240,12 +240,11 @@ func (w *drawer) conv() *ir.Graph {
 func (w *drawer) gemm() *ir.Graph {
 	w.plain = "f64"
 	m, k, n := w.One(1, 1, 2, 3, 5), w.One(w.In(1, 70), 16*w.In(1, 5)), w.channels()
-	transB, axis, attrs := 1, 0, "transB=1"
+	axis, attrs := 0, "transB=1"
 	shape := []int{n, k}
 	if w.Chance(30) {
-		transB, axis, shape, attrs = 0, 1, []int{k, n}, "transB=0"
+		axis, shape, attrs = 1, []int{k, n}, "transB=0"
 	}
-	_ = transB
 	x := ""
 	if w.Chance(10) {
 		x, attrs = w.input(k, m), attrs+", transA=1"

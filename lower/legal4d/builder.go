@@ -17,7 +17,6 @@ import (
 // rep is a tensor of the graph being rewritten, as it stands in the new graph.
 type rep struct {
 	shape []int
-	dt    tensor.DType
 	konst *tensor.Dense // a constant
 	whole *ir.Value     // the tensor in its logical shape, where that exists
 	parts []*part       // nil until somebody wants them
@@ -174,7 +173,7 @@ func (b *builder) of(v *ir.Value) *rep {
 	r := b.env[v]
 	if r == nil {
 		bug.If(v.Const == nil, "%s is read before it is rewritten", v)
-		r = &rep{shape: v.Type.Shape, dt: v.Type.DType, konst: v.Const}
+		r = &rep{shape: v.Type.Shape, konst: v.Const}
 		r.whole = b.g.AddConst(v.Name, v.Const)
 		r.whole.Type = v.Type
 		b.env[v] = r

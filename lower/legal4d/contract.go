@@ -29,10 +29,7 @@ func gemm(b *builder, n *ir.Node) []*rep {
 	refuseIf(w == nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0,
 		"the second factor of the Gemm is not constant, or the first is transposed")
 	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
-	if n.Quantised() {
-		_, why := op.MAC8Params(n)
-		refuseIf(why != "", "%s", why)
-	}
+	refuseMAC8(n)
 	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
 		f.transpose()
 	}
@@ -50,6 +47,14 @@ func gemm(b *builder, n *ir.Node) []*rep {
 		}
 	}
 	return b.product(n, 1, f)
+}
+
+// refuseMAC8 refuses a quantised product that the 8-bit kernels do not have.
+func refuseMAC8(n *ir.Node) {
+	if n.Quantised() {
+		_, why := op.MAC8Params(n)
+		refuseIf(why != "", "%s", why)
+	}
 }
 
 func (f *factor) transpose() {
@@ -73,10 +78,7 @@ func scale(d *tensor.Dense, k float64) *tensor.Dense {
 // matMul with a constant factor is a convolution, otherwise a product of
 // matrices on H and W.
 func matMul(b *builder, n *ir.Node) []*rep {
-	if n.Quantised() {
-		_, why := op.MAC8Params(n)
-		refuseIf(why != "", "%s", why)
-	}
+	refuseMAC8(n)
 	x, y := n.In[0], n.In[1]
 	switch {
 	case y.Const != nil && len(y.Const.Shape) == 2 && x.Const == nil:
@@ -114,10 +116,7 @@ func conv(b *builder, n *ir.Node) []*rep {
 	if v := n.Input(2); v != nil {
 		f.bias, f.biasq = v.Const, v.Type.Quant
 	}
-	if n.Quantised() {
-		_, why := op.MAC8Params(n)
-		refuseIf(why != "", "%s", why)
-	}
+	refuseMAC8(n)
 	return b.product(n, 1, f)
 }
 

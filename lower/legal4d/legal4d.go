@@ -103,7 +103,7 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 		consts: map[string]*ir.Value{}, batches: hasBatch(g)}
 	b.findMixing()
 	for _, v := range g.In {
-		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: b.g.AddInput(v.Name, v.Type)}
+		b.env[v] = &rep{shape: v.Type.Shape, whole: b.g.AddInput(v.Name, v.Type)}
 	}
 	for _, n := range g.Nodes {
 		b.node(n)

@@ -109,7 +109,7 @@ func (b *builder) keep(n *ir.Node) {
 	fail.Check(b.g.AddNode(m, lists.Map(n.Out, func(v *ir.Value) string { return v.Name })))
 	for i, v := range n.Out {
 		m.Out[i].Type = v.Type
-		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: m.Out[i]}
+		b.env[v] = &rep{shape: v.Type.Shape, whole: m.Out[i]}
 	}
 }
 
@@ -170,5 +170,5 @@ func made(v *ir.Value, parts []*part) *rep {
 		k += p.count(slices.Concat(p.axes[:]...))
 	}
 	bug.If(k != v.Type.Elems(), "the parts of %s hold %d elements of %v", v, k, v.Type.Shape)
-	return &rep{shape: v.Type.Shape, dt: v.Type.DType, parts: parts}
+	return &rep{shape: v.Type.Shape, parts: parts}
 }
