@@ -127,7 +127,7 @@ type straight struct {
 }
 
 // WideLines are the lines of a straight function from int16 to int16, in 32 bits.
-var WideLines = kernel.FactFrom(kernel.StraightLines, func(n *kernel.Node, p *qref.PiecewiseLinear) (
+var WideLines = kernel.FactFrom(kernel.StraightLines, func(_ *kernel.Node, p *qref.PiecewiseLinear) (
 	*straight, string) {
 	if l, ok := narrowLines(p); ok {
 		return l, ""
