@@ -4,10 +4,10 @@ package boards
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -263,14 +263,7 @@ func fieldsOf(typ reflect.Type) map[string]reflect.StructField {
 	return out
 }
 
-func names(fields map[string]reflect.StructField) []string {
-	var out []string
-	for n := range fields {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
-}
+func names(fields map[string]reflect.StructField) []string { return slices.Sorted(maps.Keys(fields)) }
 
 func dotted(path, key string) string {
 	if path == "" {

@@ -172,9 +172,7 @@ func (rs Regions) Place(items ...Item) Placement {
 	if s.fits() {
 		p.Cycles, p.CyclesBound = s.improve(all)
 	}
-	for _, r := range rs {
-		p.Regions = append(p.Regions, Placed{Region: r})
-	}
+	p.Regions = lists.Map(rs, func(r Region) Placed { return Placed{Region: r} })
 	for k, it := range items {
 		if s.best[k] < 0 {
 			p.Homeless = append(p.Homeless, it)
@@ -296,9 +294,7 @@ type cheapest struct {
 // the same the one that it began with stays.
 func (s *search) improve(may [][]int) (cycles, bound float64) {
 	c := cheapest{search: *s, may: may, rest: make([]float64, len(s.items)+1)}
-	for _, r := range s.regions {
-		c.free = append(c.free, uint64(r.Size))
-	}
+	c.free = lists.Map(s.regions, func(r Region) uint64 { return uint64(r.Size) })
 	for k, it := range s.items {
 		costs := lists.Map(s.regions, func(r Region) float64 { return it.Traffic * r.Wait.PerByteCycles() })
 		c.cost = append(c.cost, costs)
@@ -408,9 +404,7 @@ type rooms struct {
 
 func (s *rooms) leave(cycles float64) {
 	x := Room{Cycles: cycles}
-	for _, i := range s.asked {
-		x.Free = append(x.Free, Size(s.free[i]))
-	}
+	x.Free = lists.Map(s.asked, func(i int) Size { return Size(s.free[i]) })
 	s.list = append(s.list, x)
 }
 

@@ -207,11 +207,7 @@ func (v *firmwareView) States() string {
 
 // ModelSources are the C files of the models, without kernels.
 func (v *firmwareView) ModelSources() []string {
-	var s []string
-	for _, m := range v.Models {
-		s = append(s, m.sources()...)
-	}
-	return s
+	return slices.Concat(lists.Map(v.Models, func(m *modelView) []string { return m.sources() })...)
 }
 
 // Sources are the C files that belong to the models whatever their kernels are linked
@@ -221,11 +217,7 @@ func (v *firmwareView) Sources() []string { return append(v.ModelSources(), v.Ru
 // Assembled are the sources of which the assembler includes a file: the linker,
 // which assembles what is compiled for link time optimisation, would not find it.
 func (v *firmwareView) Assembled() []string {
-	var s []string
-	for _, m := range v.Models {
-		s = append(s, m.assembled()...)
-	}
-	return s
+	return slices.Concat(lists.Map(v.Models, func(m *modelView) []string { return m.assembled() })...)
 }
 
 // IsAssembled reports one of them.

@@ -185,9 +185,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	if e.bound != nil {
 		scales = e.ioNumbers(v)
 	}
-	for _, x := range p.States {
-		v.States = append(v.States, e.state(x))
-	}
+	v.States = lists.Map(p.States, e.state)
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))
 	}
@@ -294,9 +292,7 @@ func ioInfo(p *program.Program, prefix string, naming *ioNaming) (in, out []IOIn
 func stepBlobBytes(p *program.Program, s *program.Step) int {
 	n, seen := 0, map[int]bool{}
 	for _, c := range s.Calls {
-		for _, a := range c.Args {
-			n += constBytes(p, a, seen)
-		}
+		n += lists.Sum(c.Args, func(a call.Arg) int { return constBytes(p, a, seen) })
 	}
 	return n
 }

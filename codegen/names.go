@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"github.com/nncc/nncc/ir/lists"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,13 +52,7 @@ var reservedStart = []string{"nncc_", "arm_", "cmsis_"}
 // runtimeHeader is a header of the runtime that a model called nncc would have a second time.
 const runtimeHeader = "nncc_model"
 
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
-}
+func words(s string) map[string]bool { return lists.Set(strings.Fields(s)) }
 
 // Prefix is the C prefix of a model: its name as an identifier that does not
 // begin with a digit and collides with no header, keyword or library.

@@ -52,9 +52,7 @@ func (w *stepWriter) values(a call.Arg) value {
 	case *call.Struct:
 		return w.values(call.Nested{Fields: a.Fields})
 	case *call.Array:
-		for _, x := range a.Elems {
-			v.list = append(v.list, w.values(x))
-		}
+		v.list = lists.Map(a.Elems, func(x call.Nested) value { return w.values(x) })
 	case call.Nested:
 		for _, f := range a.Fields {
 			var x value

@@ -241,21 +241,17 @@ func (w *poster) boxes(p *Postprocess) (*postView, error) {
 		return nil, err
 	}
 	v.Most, v.Candidates, v.Bytes, v.Count = b.Most, b.Candidates, 4+28*b.Candidates, len(used)
-	for _, i := range used {
-		v.Outputs = append(v.Outputs, w.names[i])
-	}
+	v.Outputs = lists.Map(used, func(i int) string { return w.names[i] })
 	lowest := slices.Min(b.Threshold)
 	margin := float32(-math.MaxFloat32)
 	if b.Scores == postprocess.SoftmaxOf && b.Background >= 0 && lowest > 1e-30 {
 		margin = logit(lowest)
 	}
-	var maps, stepList []string
+	var maps []string
 	for i, m := range b.Maps {
 		maps = append(maps, w.grid(v, b, i, &m, number, margin))
 	}
-	for _, t := range list {
-		stepList = append(stepList, steps(t))
-	}
+	stepList := lists.Map(list, steps)
 	object := float32(-math.MaxFloat32)
 	if b.Scores == postprocess.SigmoidOf {
 		object = leastReal(b.Scores, lowest)

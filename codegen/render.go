@@ -5,6 +5,7 @@ package codegen
 import (
 	"bytes"
 	"embed"
+	"maps"
 	"path"
 	"strings"
 	"text/template"
@@ -31,9 +32,7 @@ func funcs() template.FuncMap {
 	for _, n := range allowed {
 		m[n] = all[n]
 	}
-	for n, f := range own {
-		m[n] = f
-	}
+	maps.Copy(m, own)
 	return m
 }
 

@@ -228,9 +228,7 @@ func (v *firmwareView) Keywords() []string {
 		}
 		for _, x := range slices.Concat(m.Inputs, m.Outputs) {
 			s = append(s, x.Fn+"\tKEYWORD2", x.Macro+"_BYTES\tLITERAL1", x.Macro+"_ELEMS\tLITERAL1")
-			for _, h := range x.Helpers {
-				s = append(s, h.Func+"\tKEYWORD2")
-			}
+			s = append(s, lists.Map(x.Helpers, func(h helperView) string { return h.Func + "\tKEYWORD2" })...)
 		}
 	}
 	return append(s, "nncc_status\tKEYWORD1", "nncc_info\tKEYWORD1", "NNCC_OK\tLITERAL1")

@@ -151,9 +151,7 @@ func (a Attrs) Names() []string {
 // Clone is a copy that can be edited; slices are shared.
 func (a Attrs) Clone() Attrs {
 	c := make(Attrs, len(a))
-	for k, v := range a {
-		c[k] = v
-	}
+	maps.Copy(c, a)
 	return c
 }
 

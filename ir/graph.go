@@ -175,10 +175,7 @@ const maxOrigins = 256
 
 // Inherit adds the origins of nodes that n replaces or takes in.
 func (n *Node) Inherit(from ...*Node) {
-	have := map[string]bool{}
-	for _, o := range n.Origin {
-		have[o] = true
-	}
+	have := lists.Set(n.Origin)
 	list := slices.Clip(n.Origin) // others may share it
 	for _, m := range from {
 		n.Chain = cmp.Or(n.Chain, m.Chain)
@@ -251,15 +248,11 @@ func (g *Graph) Clone() *Graph {
 		}
 		return w
 	}
-	for _, v := range g.In {
-		c.In = append(c.In, val(v))
-	}
+	c.In = append(c.In, lists.Map(g.In, val)...)
 	for _, n := range g.Nodes {
 		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin, Series: n.Series,
 			Chain: n.Chain}
-		for _, b := range n.Body {
-			k.Body = append(k.Body, b.Clone())
-		}
+		k.Body = append(k.Body, lists.Map(n.Body, (*Graph).Clone)...)
 		for i, v := range n.In {
 			w := val(v)
 			k.In = append(k.In, w)

@@ -18,10 +18,7 @@ import (
 // Replace puts it into the graph. The second result are the values that its
 // outputs stand for.
 func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Node, []*Value, error) {
-	inside := map[*Node]bool{}
-	for _, n := range nodes {
-		inside[n] = true
-	}
+	inside := lists.Set(nodes)
 	body := New(name)
 	out := &Node{Name: name, Op: op, Body: []*Graph{body}, Attrs: attrs}
 	env := map[*Value]*Value{}
@@ -48,9 +45,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 		in := lists.Map(n.In, func(v *Value) *Value { return value(v) })
 		m := &Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: in, Out: make([]*Value, len(n.Out)),
 			Origin: n.Origin, Series: n.Series, Chain: n.Chain}
-		for _, b := range n.Body {
-			m.Body = append(m.Body, b.Clone())
-		}
+		m.Body = append(m.Body, lists.Map(n.Body, (*Graph).Clone)...)
 		if err := body.AddNode(m, nil); err != nil {
 			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
 		}

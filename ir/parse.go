@@ -3,6 +3,7 @@
 package ir
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -146,9 +147,7 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 	if infer {
 		p.infer(n, start)
 	}
-	for name, v := range outs {
-		vals[name] = v
-	}
+	maps.Copy(vals, outs)
 	g.Nodes = append(g.Nodes, n)
 }
 

@@ -43,15 +43,11 @@ var stalls = map[string]func(prev, next *thumb.Work) int{"": alone, "none": alon
 func For(spec *boards.Spec) (_ *Model, err error) {
 	defer fail.Catch(&err)
 	p := &spec.Pipeline
-	if !p.Timed() {
-		return nil, fmt.Errorf("there is no table of cycles for %s: the board's file has no pipeline", spec.Core)
-	}
+	fail.If(!p.Timed(), "there is no table of cycles for %s: the board's file has no pipeline", spec.Core)
 	m := &Model{Core: spec.Core, Source: p.Source, Error: float64(p.Error), Basis: p.Basis, first: p.BlockFirst,
 		each: p.BlockEach, pair: stalls[p.Stalls]}
-	if m.pair == nil {
-		return nil, fmt.Errorf("board %s: pipeline.stalls: %q; known: %s", spec.Name, p.Stalls,
-			strings.Join(slices.Sorted(maps.Keys(stalls)), ", "))
-	}
+	fail.If(m.pair == nil, "board %s: pipeline.stalls: %q; known: %s", spec.Name, p.Stalls,
+		strings.Join(slices.Sorted(maps.Keys(stalls)), ", "))
 	for c := range m.price {
 		m.price[c] = 1
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/boards/stack"
 	"github.com/nncc/nncc/boards/thumb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // graph are the instructions of a function and what can follow them.
@@ -149,7 +150,7 @@ func (r *region) turned(g *graph, way func(cut int) uint64) (sum uint64, err err
 // loop, or one inside, has several entries, it is cut at an instruction that every turn
 // comes to, the one that is executed most often. Without such a one, at all entries.
 func (g *graph) loop(nodes, entries []int) *region {
-	r := &region{inside: set(nodes), entries: entries, cuts: entries, several: len(entries) > 1}
+	r := &region{inside: lists.Set(nodes), entries: entries, cuts: entries, several: len(entries) > 1}
 	if len(entries) == 1 && r.rest(g) >= 0 {
 		return r
 	}
@@ -189,14 +190,6 @@ func (r *region) rest(g *graph) int {
 		n += len(nodes)
 	}
 	return n
-}
-
-func set(list []int) map[int]bool {
-	m := map[int]bool{}
-	for _, i := range list {
-		m[i] = true
-	}
-	return m
 }
 
 // components are the strongly connected components of a graph, by Tarjan's algorithm: a

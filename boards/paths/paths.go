@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/boards/stack"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Block is a run of instructions from an address on, of so many bytes.
@@ -56,9 +57,7 @@ func Read(program string, stop uint32, library func(addr uint32) bool) (*Program
 		}
 		return codes[i].Name
 	}
-	for _, c := range codes {
-		p.functions = append(p.functions, decode(c, named))
-	}
+	p.functions = lists.Map(codes, func(c stack.Code) *function { return decode(c, named) })
 	return p, nil
 }
 
@@ -120,9 +119,7 @@ func (p *Program) Most(s Stretch) (_ uint64, err error) {
 	defer fail.Catch(&err)
 	counts := fail.Must(p.counts(s.Ran))
 	first := p.at(s.From)
-	if first == nil || counts[first] == nil {
-		return 0, fmt.Errorf("no function has the instruction at %#x", s.From)
-	}
+	fail.If(first == nil || counts[first] == nil, "no function has the instruction at %#x", s.From)
 	w := &walk{p: p, ran: s.Ran, counts: counts, apart: map[*function]bool{}}
 	w.separate(first)
 	sum := uint64(0)

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // BuildOptions change how a folder is built.
@@ -211,13 +212,8 @@ func (b *builder) collect() {
 		}
 		return ModelCode
 	}))
-	if !harness {
-		fail.Errorf("%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
-	}
-	for d := range dirs {
-		b.include = append(b.include, d)
-	}
-	sort.Strings(b.include)
+	fail.If(!harness, "%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
+	b.include = slices.Sorted(maps.Keys(dirs))
 	if b.opt.CMSISInclude != "" {
 		b.include = slices.Insert(b.include, 0, b.opt.CMSISInclude)
 	}
@@ -249,9 +245,7 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 	}
 	flags = append(flags, b.opt.ExtraCFlags...)
 	kept := newObjectStore(cmp.Or(b.opt.Objects, os.Getenv(ObjectsEnv)), b.cc, flags, b.include)
-	for _, d := range b.include {
-		flags = append(flags, "-I"+d)
-	}
+	flags = append(flags, lists.Map(b.include, func(d string) string { return "-I" + d })...)
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -27,13 +27,9 @@ var flowArgs = []string{"-d", "in_asm,exec,nochain"}
 func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) (_ *Followed, err error) {
 	defer fail.Catch(&err)
 	core := fail.Must(cycles.For(spec))
-	if spec.Runner.Kind != "qemu" {
-		return nil, fmt.Errorf("executed instructions are known from QEMU only, %s runs on %q", spec.Name,
-			spec.Runner.Kind)
-	}
-	if im.Traced == "" {
-		return nil, fmt.Errorf("the image was built without BuildOptions.Trace")
-	}
+	fail.If(spec.Runner.Kind != "qemu", "executed instructions are known from QEMU only, %s runs on %q", spec.Name,
+		spec.Runner.Kind)
+	fail.If(im.Traced == "", "the image was built without BuildOptions.Trace")
 	trace := make([][]int, len(jobs))
 	trace[model] = []int{at}
 	list, _ := fail.Must2(traceList(jobs, trace))

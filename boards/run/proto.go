@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // The protocol with runtime_c/port/common (harness_main.c, nncc_records.c, nncc_tracing.c). Both files are
@@ -130,23 +131,17 @@ func (c *encoded) flags() int {
 
 // sameInputs refuses a case whose inputs are not as large as those of the first.
 func (c *Case) sameInputs(d *Case, i int) {
-	if len(c.Inputs) != len(d.Inputs) {
-		fail.Errorf("case %d has %d inputs, case 0 has %d", i, len(d.Inputs), len(c.Inputs))
-	}
+	fail.If(len(c.Inputs) != len(d.Inputs), "case %d has %d inputs, case 0 has %d", i, len(d.Inputs), len(c.Inputs))
 	for j, in := range d.Inputs {
-		if len(in) != len(c.Inputs[j]) {
-			fail.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(c.Inputs[j]))
-		}
+		fail.If(len(in) != len(c.Inputs[j]), "case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in),
+			len(c.Inputs[j]))
 	}
 }
 
 // sortDumps orders dumps as the harness meets them and gives, for every
 // position in that order, the index in the caller's list.
 func sortDumps(dumps []Dump) ([]Dump, []int) {
-	order := make([]int, len(dumps))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Make(len(dumps), func(i int) int { return i })
 	sort.SliceStable(order, func(i, j int) bool { return dumps[order[i]].Step < dumps[order[j]].Step })
 	out := make([]Dump, len(dumps))
 	for i, k := range order {
@@ -206,9 +201,7 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (_ *rawResult, err er
 	if w, err := d.words(p, 1); err != nil || typ != recEnd || w[0] != before {
 		return nil, fmt.Errorf("the results do not end with an end record for %d records", before)
 	}
-	if d.pos != len(b) {
-		return nil, fmt.Errorf("%d bytes after the end record", len(b)-d.pos)
-	}
+	fail.If(d.pos != len(b), "%d bytes after the end record", len(b)-d.pos)
 	return r, nil
 }
 
@@ -244,10 +237,7 @@ func (d *resultReader) words(p []byte, n int) ([]uint32, error) {
 	if len(p) != 4*n {
 		return nil, fmt.Errorf("record %d has %d bytes, want %d", d.count-1, len(p), 4*n)
 	}
-	w := make([]uint32, n)
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint32(p[4*i:])
-	}
+	w := lists.Make(n, func(i int) uint32 { return binary.LittleEndian.Uint32(p[4*i:]) })
 	return w, nil
 }
 

@@ -49,10 +49,7 @@ func Read(program string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{}
-	for _, b := range im.bodies {
-		p.Functions = append(p.Functions, im.function(b))
-	}
+	p := &Program{Functions: lists.Map(im.bodies, im.function)}
 	return p, nil
 }
 
@@ -61,9 +58,7 @@ func read(program string) (_ *image, err error) {
 	defer fail.Catch(&err)
 	e := fail.Must(elf.Open(program))
 	defer e.Close()
-	if e.Machine != elf.EM_ARM {
-		return nil, fmt.Errorf("%s is for %v, not for an Arm core", program, e.Machine)
-	}
+	fail.If(e.Machine != elf.EM_ARM, "%s is for %v, not for an Arm core", program, e.Machine)
 	syms, err := e.Symbols()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", program, err)
@@ -123,11 +118,7 @@ func (im *image) section(code []byte, base uint32, at elf.SectionIndex, syms []e
 			continue
 		}
 		b.code = code[v-base : b.end-base]
-		for _, a := range data {
-			if a.start < b.end && a.end > v {
-				b.data = append(b.data, a)
-			}
-		}
+		b.data = append(b.data, lists.Filter(data, func(a area) bool { return a.start < b.end && a.end > v })...)
 		im.bodies = append(im.bodies, b)
 	}
 }

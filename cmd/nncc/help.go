@@ -309,9 +309,7 @@ func boardWords() []word {
 func arguments(verb string, first bool) []word {
 	var out []word
 	add := func(names []string, doc func(string) string) {
-		for _, n := range names {
-			out = append(out, word{n, doc(n)})
-		}
+		out = append(out, lists.Map(names, func(n string) word { return word{n, doc(n)} })...)
 	}
 	none := func(string) string { return "" }
 	names := verbNames()

@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower"
@@ -64,12 +65,10 @@ func (c *cli) ops(args []string) error {
 	rows := [][]string{{"operator", "domain", "fusion", "on int8", "about"}}
 	for _, d := range op.All() {
 		r := opRow{Name: d.Name, Domain: d.Domain, Doc: d.Doc, Pattern: patternNames[d.Pattern],
-			Quant: quantNames[d.Quant], Attrs: []string{}}
+			Quant: quantNames[d.Quant],
+			Attrs: lists.Each(d.Attrs, func(a ir.AttrSpec) string { return a.Name })}
 		if r.Domain == "" {
 			r.Domain = "ai.onnx"
-		}
-		for _, a := range d.Attrs {
-			r.Attrs = append(r.Attrs, a.Name)
 		}
 		all = append(all, r)
 		rows = append(rows, []string{r.Name, r.Domain, r.Pattern, r.Quant, r.Doc})
@@ -91,21 +90,12 @@ type stageRow struct {
 }
 
 func newStageRow(t *lower.Stage) stageRow {
-	r := stageRow{Name: t.Name, Doc: t.Doc, Numerics: t.Numerics.String(), LeastSQNR: t.LeastSQNR, Required: t.Required,
-		When: []string{}, Requires: []string{}, Establishes: []string{}, After: []string{}}
-	for _, c := range t.When {
-		r.When = append(r.When, c.Name)
-	}
-	for _, i := range t.Requires {
-		r.Requires = append(r.Requires, i.Name)
-	}
-	for _, i := range t.Establishes {
-		r.Establishes = append(r.Establishes, i.Name)
-	}
-	for _, o := range t.After {
-		r.After = append(r.After, o.Stage)
-	}
-	return r
+	return stageRow{Name: t.Name, Doc: t.Doc, Numerics: t.Numerics.String(), LeastSQNR: t.LeastSQNR,
+		Required:    t.Required,
+		When:        lists.Each(t.When, func(c lower.Condition) string { return c.Name }),
+		Requires:    lists.Each(t.Requires, func(i *lower.Invariant) string { return i.Name }),
+		Establishes: lists.Each(t.Establishes, func(i *lower.Invariant) string { return i.Name }),
+		After:       lists.Each(t.After, func(o lower.Order) string { return o.Stage })}
 }
 
 func (c *cli) passes(args []string) error {
@@ -194,10 +184,8 @@ func (c *cli) kernels(args []string) error {
 	all := []kernelRow{}
 	taken := map[string]bool{}
 	for _, k := range lower.AllKernels() {
-		r := kernelRow{Name: k.Name, Library: k.Library, Doc: k.Doc, Ops: []string{}, Rules: []ruleRow{}}
-		for _, o := range k.Ops {
-			r.Ops = append(r.Ops, o.Name)
-		}
+		r := kernelRow{Name: k.Name, Library: k.Library, Doc: k.Doc, Rules: []ruleRow{},
+			Ops: lists.Each(k.Ops, func(o *ir.OpDef) string { return o.Name })}
 		for _, x := range k.Rules {
 			r.Rules = append(r.Rules, ruleRow{x.Code, x.Doc})
 		}
@@ -232,12 +220,8 @@ func (r kernelRow) String() string {
 	if len(r.Ops) > 0 {
 		lines = append(lines, wrap("for "+strings.Join(r.Ops, ", "), 110)...)
 	}
-	for _, x := range r.Rules {
-		lines = append(lines, x.Code+": "+x.Doc)
-	}
-	for _, x := range r.Facts {
-		lines = append(lines, x.String())
-	}
+	lines = append(lines, lists.Map(r.Rules, func(x ruleRow) string { return x.Code + ": " + x.Doc })...)
+	lines = append(lines, lists.Map(r.Facts, kernFact.String)...)
 	return strings.Join(lines, "\n  ") + "\n"
 }
 

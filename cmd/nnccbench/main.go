@@ -221,13 +221,9 @@ func zoo(dir, doc string, boards []string) (err error) {
 		return fmt.Errorf("%s: %w", doc, err)
 	}
 	paths := fail.Must(filepath.Glob(filepath.Join(dir, "*.onnx")))
-	if len(paths) == 0 {
-		return fmt.Errorf("%s has no networks (*.onnx)", dir)
-	}
-	t := &table{Library: version(boards)}
-	for _, b := range boards {
-		t.Cores = append(t.Cores, core{Name: coreName(b)})
-	}
+	fail.If(len(paths) == 0, "%s has no networks (*.onnx)", dir)
+	t := &table{Library: version(boards),
+		Cores: lists.Map(boards, func(b string) core { return core{Name: coreName(b)} })}
 	for _, p := range paths {
 		r := row{Network: strings.TrimSuffix(filepath.Base(p), ".onnx")}
 		for i, b := range boards {

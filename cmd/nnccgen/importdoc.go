@@ -126,9 +126,7 @@ func parseChangelog(text string) ([]schema.Facts, error) {
 func entry(o *schema.Facts, section, line string) (err error) {
 	defer fail.Catch(&err)
 	m := reEntry.FindStringSubmatch(line)
-	if m == nil {
-		return fmt.Errorf("not understood: %s", line)
-	}
+	fail.If(m == nil, "not understood: %s", line)
 	name, rest := m[1], m[3]
 	switch section {
 	case "Attributes":

@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -171,9 +172,7 @@ func (s *Set) All() (_ [][]*tensor.Dense, err error) {
 	for k := range take {
 		i := (2*k + 1) * n / (2 * take)
 		x := fail.Must(s.items[i].read())
-		for _, d := range x {
-			bytes += int64(d.Len()) * int64(d.DType.Size())
-		}
+		bytes += lists.Sum(x, func(d *tensor.Dense) int64 { return int64(d.Len()) * int64(d.DType.Size()) })
 		if bytes > s.limit() {
 			s.tooMuch(s.items[i].name, bytes)
 		}

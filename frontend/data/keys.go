@@ -217,10 +217,7 @@ func numbers(to *[]float64) setter { return reals(to, func(float64) bool { retur
 func reals(to *[]float64, fits func(float64) bool) setter {
 	return func(v []string) (err error) {
 		defer fail.Catch(&err)
-		out := make([]float64, len(v))
-		for i, s := range v {
-			out[i] = fail.Must(parseNumber(s))
-		}
+		out := lists.Each(v, func(s string) float64 { return fail.Must(parseNumber(s)) })
 		fail.If(len(out) == 0 || slices.ContainsFunc(out, func(x float64) bool { return !fits(x) }), "want a number")
 		*to = out
 		return nil

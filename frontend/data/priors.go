@@ -57,10 +57,7 @@ func (d *detector) priorList() []float64 {
 	case len(scales) == n:
 	case len(scales) == 2 && n > 1:
 		lo, hi := scales[0], scales[1]
-		scales = make([]float64, n)
-		for i := range scales {
-			scales[i] = lo + (hi-lo)*float64(i)/float64(n-1)
-		}
+		scales = lists.Make(n, func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(n-1) })
 	default:
 		fail.Errorf("scales: %d numbers; want one for each of the %d grids, or the first and the last", len(scales), n)
 	}

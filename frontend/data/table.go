@@ -161,9 +161,7 @@ func (t *Table) whole(rows [][]float64) []float64 {
 	}
 	var all []float64
 	for c := range rows[0] {
-		for _, r := range rows {
-			all = append(all, r[c])
-		}
+		all = append(all, lists.Map(rows, func(r []float64) float64 { return r[c] })...)
 	}
 	return all
 }

@@ -106,9 +106,7 @@ func (f *Folder) Files() []string { return f.files }
 
 // Add writes files to the stage.
 func (f *Folder) Add(list ...File) error {
-	for _, x := range list {
-		f.files = append(f.files, x.Path)
-	}
+	f.files = append(f.files, lists.Map(list, func(x File) string { return x.Path })...)
 	return unwritable(f.name, WriteTree(f.new(), list))
 }
 

@@ -45,12 +45,7 @@ func (m *Model) MakeNode(s NodeSpec) *pb.NodeProto {
 
 // Attribute finds an attribute of a node by name; nil where it has none.
 func Attribute(n *pb.NodeProto, name string) *pb.AttributeProto {
-	for _, a := range n.Attribute {
-		if a.GetName() == name {
-			return a
-		}
-	}
-	return nil
+	return lists.Find(n.Attribute, func(a *pb.AttributeProto) bool { return a.GetName() == name })
 }
 
 // SetAttribute gives an attribute a value, by its name: one that is there is

@@ -116,12 +116,7 @@ func (m *Model) Producer(value string) *pb.NodeProto {
 	if value == "" {
 		return nil
 	}
-	for _, n := range m.graph().Node {
-		if slices.Contains(n.Output, value) {
-			return n
-		}
-	}
-	return nil
+	return lists.Find(m.graph().Node, func(n *pb.NodeProto) bool { return slices.Contains(n.Output, value) })
 }
 
 // Use is one place where a value is read: input Index of Node, or -1 for a
@@ -163,12 +158,7 @@ func (m *Model) input(name string) *pb.ValueInfoProto  { return valueInfo(m.grap
 func (m *Model) output(name string) *pb.ValueInfoProto { return valueInfo(m.graph().Output, name) }
 
 func valueInfo(list []*pb.ValueInfoProto, name string) *pb.ValueInfoProto {
-	for _, v := range list {
-		if v.GetName() == name {
-			return v
-		}
-	}
-	return nil
+	return lists.Find(list, func(v *pb.ValueInfoProto) bool { return v.GetName() == name })
 }
 
 // InputNames and OutputNames list the model's interface, in order;
@@ -212,11 +202,7 @@ func defined(g *pb.GraphProto) []string {
 		s = append(s, t.GetValues().GetName())
 	}
 	for _, n := range g.Node {
-		for _, o := range n.Output {
-			if o != "" {
-				s = append(s, o)
-			}
-		}
+		s = append(s, lists.Filter(n.Output, func(o string) bool { return o != "" })...)
 	}
 	return s
 }

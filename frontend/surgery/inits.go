@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,12 +22,7 @@ func (m *Model) initializer(name string) *pb.TensorProto {
 	if name == "" {
 		return nil
 	}
-	for _, t := range m.graph().Initializer {
-		if t.GetName() == name {
-			return t
-		}
-	}
-	return nil
+	return lists.Find(m.graph().Initializer, func(t *pb.TensorProto) bool { return t.GetName() == name })
 }
 
 // isConstant reports a value known from the file: an initializer, or the
@@ -128,9 +124,7 @@ func (m *Model) SetInitializer(t *pb.TensorProto) {
 // where something reads one.
 func (m *Model) RemoveInitializers(list []string) {
 	for _, s := range list {
-		if !m.IsInitializer(s) {
-			fail.Errorf("no initializer %s%s", quote(s), near(s, names(m.graph().Initializer)))
-		}
+		fail.If(!m.IsInitializer(s), "no initializer %s%s", quote(s), near(s, names(m.graph().Initializer)))
 		if u := m.Consumers(s); len(u) > 0 {
 			fail.Errorf("initializer %s is read by %s; remove or re-wire that first", quote(s), label(u[0].Node))
 		}

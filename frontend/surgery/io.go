@@ -201,10 +201,8 @@ func (m *Model) KeepOutputs(list []string) {
 // readers.
 func (m *Model) RemoveInputs(list []string, only bool) {
 	for _, s := range list {
-		if m.input(s) == nil {
-			fail.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()),
-				quoted(m.InputNames()))
-		}
+		fail.If(m.input(s) == nil, "the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()),
+			quoted(m.InputNames()))
 		if u := m.Consumers(s); len(u) > 0 && !only && !m.IsInitializer(s) {
 			fail.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the "+
 				"same, for an initializer to take its place)", quote(s), label(u[0].Node))

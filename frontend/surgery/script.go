@@ -191,10 +191,7 @@ func lookup(n *yaml.Node, name string, vars map[string]*yaml.Node) *yaml.Node {
 func relined(n *yaml.Node, line int) *yaml.Node {
 	c := *n
 	c.Line = line
-	c.Content = nil
-	for _, k := range n.Content {
-		c.Content = append(c.Content, relined(k, line))
-	}
+	c.Content = lists.Map(n.Content, func(k *yaml.Node) *yaml.Node { return relined(k, line) })
 	return &c
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Extract is the part of the model between values, as a model of its own: the
@@ -143,19 +144,14 @@ type Part struct {
 // model or an output of another part, and every output of the model is an
 // output of a part: so that the parts together compute what the model does.
 func (m *Model) Split(parts []Part) []*Model {
-	var outs []string
-	for _, p := range parts {
-		outs = append(outs, p.Outputs...)
-	}
+	outs := slices.Concat(lists.Map(parts, func(p Part) []string { return p.Outputs })...)
 	var models []*Model
 	for i, p := range parts {
 		fail.If(p.Name == "" || slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }),
 			"part %d has the name %s; want names that differ", i, quote(p.Name))
 		for _, s := range p.Inputs {
-			if !m.IsInput(s) && !slices.Contains(outs, s) {
-				fail.Errorf("part %s: input %s is neither an input of the model nor an output of another "+
-					"part%s", quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
-			}
+			fail.If(!m.IsInput(s) && !slices.Contains(outs, s), "part %s: input %s is neither an input of the model "+
+				"nor an output of another part%s", quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
 		}
 		fail.Under("part "+quote(p.Name), func() { models = append(models, m.Extract(p.Inputs, p.Outputs)) })
 	}
@@ -372,11 +368,7 @@ func (g *merger) shares(c *Model, s string) bool {
 func (g *merger) finish(want []string) {
 	var outs []*pb.ValueInfoProto
 	if want == nil {
-		for _, v := range g.outputs {
-			if !g.connected[v.GetName()] {
-				outs = append(outs, v)
-			}
-		}
+		outs = lists.Filter(g.outputs, func(v *pb.ValueInfoProto) bool { return !g.connected[v.GetName()] })
 		fail.If(len(outs) == 0, "every output is read by another model; say which are outputs of the result (outputs)")
 	}
 	for _, s := range want {

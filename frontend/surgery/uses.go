@@ -13,15 +13,12 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // subgraphs of a node's attributes.
 func subgraphs(n *pb.NodeProto) []*pb.GraphProto {
-	var gs []*pb.GraphProto
-	for _, a := range n.Attribute {
-		gs = append(gs, model.Subgraphs(a)...)
-	}
-	return gs
+	return slices.Concat(lists.Map(n.Attribute, model.Subgraphs)...)
 }
 
 // defines reports whether a subgraph has a value of its own with that name.

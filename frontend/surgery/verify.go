@@ -115,10 +115,8 @@ func (m *Model) Run(inputs map[string]*tensor.Dense) map[string]*tensor.Dense {
 	}
 	e := m.engine(shapes)
 	for _, k := range sortedKeys(inputs) {
-		if !slices.Contains(e.inputs(), k) {
-			fail.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()),
-				quoted(e.inputs()))
-		}
+		fail.If(!slices.Contains(e.inputs(), k), "the model has no input %s%s; inputs: %s", quote(k),
+			near(k, e.inputs()), quoted(e.inputs()))
 	}
 	return e.run(inputs)
 }
@@ -214,9 +212,7 @@ func (c *Comparison) run(ref *engine, name string, opt *CompareOptions,
 			d.add(have[d.Name], want[d.Reference], opt)
 		}
 	}
-	for _, d := range c.Outputs {
-		c.Mismatches += d.Mismatches
-	}
+	c.Mismatches += lists.Sum(c.Outputs, func(d OutputDiff) int { return d.Mismatches })
 }
 
 // symbolicShapes are the given shapes, by the reference's names, of those inputs
@@ -239,10 +235,8 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) []OutputDiff {
 	var diffs []OutputDiff
 	compared := map[string]bool{}
 	for _, k := range sortedKeys(o.Outputs) {
-		if !slices.Contains(g.g.OutNames, k) {
-			fail.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames),
-				quoted(g.g.OutNames))
-		}
+		fail.If(!slices.Contains(g.g.OutNames, k), "the edited model has no output %s%s; outputs: %s", quote(k),
+			near(k, g.g.OutNames), quoted(g.g.OutNames))
 		if v := o.Outputs[k]; !slices.Contains(r.g.OutNames, v) {
 			fail.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames),
 				quoted(r.g.OutNames))
@@ -255,11 +249,7 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) []OutputDiff {
 			compared[to] = true
 		}
 	}
-	for _, name := range r.g.OutNames {
-		if !compared[name] {
-			c.Missing = append(c.Missing, name)
-		}
-	}
+	c.Missing = append(c.Missing, lists.Filter(r.g.OutNames, func(name string) bool { return !compared[name] })...)
 	fail.If(len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0), "nothing to compare output %s of the reference "+
 		"with; the edited model has %s (outputs: maps names, restore: rebuilds the original ones, partial: true "+
 		"leaves them out)", quoted(c.Missing), quoted(g.g.OutNames))

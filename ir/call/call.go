@@ -318,9 +318,7 @@ func (l *Lowered) Functions() []string {
 func (l *Lowered) ConstBytes() int {
 	n := 0
 	for _, c := range l.Calls {
-		for _, a := range c.Args {
-			n += constBytes(a)
-		}
+		n += lists.Sum(c.Args, func(a Arg) int { return constBytes(a) })
 	}
 	return n
 }
@@ -335,9 +333,7 @@ func constBytes(a Arg) int {
 	case *Image:
 		return len(a.Data)
 	}
-	for _, x := range Inner(a) {
-		n += constBytes(x)
-	}
+	n += lists.Sum(Inner(a), func(x Arg) int { return constBytes(x) })
 	return n
 }
 

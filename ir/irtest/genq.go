@@ -457,10 +457,7 @@ func (b *netBuilder) operand(v *ir.Value) *ir.Value {
 	case 1:
 		s = []int{1}
 	case 2: // per channel
-		s = make([]int, len(shape))
-		for i := range s {
-			s[i] = 1
-		}
+		s = slices.Repeat([]int{1}, len(shape))
 		c := min(1, len(shape)-1)
 		s[c] = shape[c]
 	case 3:

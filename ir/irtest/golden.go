@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -53,9 +54,7 @@ func golden(t *testing.T, file string, list []pass.Pass) {
 	var names []string
 	for _, line := range strings.Split(string(a.Comment), "\n") {
 		if s, ok := strings.CutPrefix(line, "passes:"); ok {
-			for _, n := range strings.Split(s, ",") {
-				names = append(names, strings.TrimSpace(n))
-			}
+			names = append(names, lists.Map(strings.Split(s, ","), strings.TrimSpace)...)
 		}
 	}
 	parts := map[string]string{}

@@ -41,6 +41,25 @@ func Filter[T any](in []T, hold func(T) bool) (out []T) {
 	return out
 }
 
+// Find is the first element that holds; the zero value where none does.
+func Find[T any](in []T, hold func(T) bool) (none T) {
+	for _, x := range in {
+		if hold(x) {
+			return x
+		}
+	}
+	return none
+}
+
+// Set tells what is in a list.
+func Set[T comparable](in []T) map[T]bool {
+	set := make(map[T]bool, len(in))
+	for _, x := range in {
+		set[x] = true
+	}
+	return set
+}
+
 // Where is the numbers below n that hold, in order; nil where none does.
 func Where(n int, hold func(i int) bool) (out []int) {
 	for i := range n {

@@ -4,6 +4,7 @@ package program
 
 import (
 	"cmp"
+	"github.com/nncc/nncc/ir/lists"
 	"slices"
 )
 
@@ -150,10 +151,5 @@ func (p *places) meets(v *stay) *stay {
 			return p.solid[i]
 		}
 	}
-	for _, w := range p.rows {
-		if w.meets(v.extent) {
-			return w
-		}
-	}
-	return nil
+	return lists.Find(p.rows, func(w *stay) bool { return w.meets(v.extent) })
 }

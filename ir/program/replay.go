@@ -27,16 +27,12 @@ type Eval func(k int, in []*tensor.Dense) ([]*tensor.Dense, error)
 // place gives other results than the interpreter.
 func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) (_ []*tensor.Dense, err error) {
 	defer fail.Catch(&err)
-	if len(inputs) != len(p.Inputs) {
-		return nil, fmt.Errorf("program %s has %d inputs, got %d", p.Name, len(p.Inputs), len(inputs))
-	}
+	fail.If(len(inputs) != len(p.Inputs), "program %s has %d inputs, got %d", p.Name, len(p.Inputs), len(inputs))
 	r := &replay{p: p, stays: p.stays(p.liveness()), memory: make([]byte, p.RAMBytes())}
 	r.poison(0, len(r.memory))
 	for i, x := range p.Inputs {
 		d, t := inputs[i], p.Buffers[x.Buffer].Type
-		if d.DType != t.DType || d.Len() != t.Elems() {
-			return nil, fmt.Errorf("input %s: got %s, want %s", x.Name, d, t)
-		}
+		fail.If(d.DType != t.DType || d.Len() != t.Elems(), "input %s: got %s, want %s", x.Name, d, t)
 		r.write(x.Buffer, d.Reshaped(t.Shape))
 	}
 	for k, s := range p.Steps {

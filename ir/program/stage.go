@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Fetch copies a constant into memory of the arena before the first call of a step that
@@ -44,12 +45,7 @@ func (c *Const) Bytes() int { return len(c.Data) + c.Pad }
 // Staged are the constants that have a copy in the staged memory, in order of their
 // places there.
 func (p *Program) Staged() []int {
-	var list []int
-	for i := range p.Consts {
-		if p.Consts[i].Staged {
-			list = append(list, i)
-		}
-	}
+	list := lists.Where(len(p.Consts), func(i int) bool { return p.Consts[i].Staged })
 	slices.SortFunc(list, func(i, j int) int { return p.Consts[i].At - p.Consts[j].At })
 	return list
 }

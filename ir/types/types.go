@@ -140,13 +140,7 @@ func (t Type) SameMemory(order []int) bool {
 		return true
 	}
 	strip := func(o []int) []int {
-		var r []int
-		for _, d := range o {
-			if t.Shape[d] != 1 {
-				r = append(r, d)
-			}
-		}
-		return r
+		return lists.Filter(o, func(d int) bool { return t.Shape[d] != 1 })
 	}
 	if order == nil {
 		order = Identity(len(t.Shape))

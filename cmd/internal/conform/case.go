@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -96,17 +97,11 @@ func (c *Case) Import() error {
 			return err
 		}
 	}
-	for _, name := range c.Model.Inputs() {
-		if opt.Set[name] != nil {
-			c.Bound = append(c.Bound, name)
-		}
-	}
+	c.Bound = lists.Filter(c.Model.Inputs(), func(name string) bool { return opt.Set[name] != nil })
 	if errs := c.Graph.Verify(); len(errs) > 0 {
 		return bug.Errorf("%v", errs)
 	}
-	for _, v := range c.Graph.In {
-		c.Args = append(c.Args, given[v.Name])
-	}
+	c.Args = lists.Map(c.Graph.In, func(v *ir.Value) *tensor.Dense { return given[v.Name] })
 	return nil
 }
 

@@ -6,9 +6,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -115,14 +115,9 @@ func (e *Entry) String() string {
 
 // Bytes is the file.
 func (r Ratchet) Bytes() []byte {
-	var ids []string
-	for id := range r {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
 	var b bytes.Buffer
 	b.WriteString("# What every test has reached; see ratchet.go. Written by: make conformance UPDATE=1\n")
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(r)) {
 		fmt.Fprintf(&b, "%s %s\n", id, r[id])
 	}
 	return b.Bytes()

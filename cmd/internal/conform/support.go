@@ -4,6 +4,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -29,13 +30,7 @@ Passing means the stored outputs: integers and bools exactly, floats within 1e-3
 two steps; in C as it is emitted, built and run, on Cortex-M under QEMU.
 `)
 	b.WriteString(sizes)
-	var names []string
-	for n := range sets {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	slices.Reverse(names)
-	for _, n := range names {
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(sets))) {
 		supportSet(&b, n, sets[n])
 	}
 	return b.Bytes()
@@ -129,15 +124,8 @@ func reasons(b *bytes.Buffer, title string, r Ratchet, of func(e *Entry) []strin
 	if len(tests) == 0 {
 		return
 	}
-	var list []string
-	for why := range tests {
-		list = append(list, why)
-	}
-	sort.Slice(list, func(i, j int) bool {
-		if a, b := len(tests[list[i]]), len(tests[list[j]]); a != b {
-			return a > b
-		}
-		return list[i] < list[j]
+	list := slices.SortedFunc(maps.Keys(tests), func(a, b string) int {
+		return cmp.Or(len(tests[b])-len(tests[a]), strings.Compare(a, b))
 	})
 	fmt.Fprintf(b, "\n### %s\n\n| tests | reason | such as |\n| ---: | --- | --- |\n", title)
 	for _, why := range list {

@@ -98,12 +98,8 @@ func Compare(old, now []*Model) *Diff {
 	if len(restOld) == 1 && len(restNew) == 1 {
 		of[restNew[0]], restOld = restOld[0], nil
 	}
-	for _, n := range now {
-		d.Models = append(d.Models, compare(of[n], n))
-	}
-	for _, o := range restOld {
-		d.Models = append(d.Models, compare(o, nil))
-	}
+	d.Models = append(d.Models, lists.Map(now, func(n *Model) Row { return compare(of[n], n) })...)
+	d.Models = append(d.Models, lists.Map(restOld, func(o *Model) Row { return compare(o, nil) })...)
 	for _, r := range d.Models {
 		if r.old != nil && r.now != nil && r.old.Board != r.now.Board {
 			d.Notes = append(d.Notes, r.Name+": the boards differ: "+r.old.Board+" and "+r.now.Board)

@@ -108,17 +108,11 @@ var layerColumns = []string{"instructions", "cycles", "weights", "ram", "sqnr"}
 // which something changed.
 func (r *Row) layerTable() [][]string {
 	cols := r.layerKeys()
-	head := []string{"layer", "what"}
-	for _, k := range cols {
-		head = append(head, find(k).title)
-	}
+	head := append([]string{"layer", "what"}, lists.Map(cols, func(k string) string { return find(k).title })...)
 	rows := [][]string{append(head, "kernel")}
 	for i := range r.Layers[:min(len(r.Layers), shownLayers)] {
 		l := &r.Layers[i]
-		row := []string{l.Name, l.what()}
-		for _, k := range cols {
-			row = append(row, l.of(k).cell())
-		}
+		row := append([]string{l.Name, l.what()}, lists.Map(cols, func(k string) string { return l.of(k).cell() })...)
 		rows = append(rows, append(row, l.kernels()))
 	}
 	return rows
@@ -193,9 +187,7 @@ func (d *Diff) Markdown() string {
 		items = append(items, fmt.Sprintf("**%s exceeded:** %s", escape(text.Short(g.Limit, markdownName)),
 			escape(text.Short(g.Reason, 800))))
 	}
-	for _, n := range d.Notes {
-		items = append(items, escape(text.Short(n, 800)))
-	}
+	items = append(items, lists.Map(d.Notes, func(n string) string { return escape(text.Short(n, 800)) })...)
 	for i, s := range items {
 		if i == mostItems {
 			fmt.Fprintf(&b, "- and %d more\n", len(items)-i)
@@ -328,9 +320,7 @@ func (r *Row) compared(gates []Gate) report.ComparedModel {
 		m.Figures = append(m.Figures, f)
 	}
 	keys := r.layerKeys()
-	for _, k := range keys {
-		m.Columns = append(m.Columns, find(k).title)
-	}
+	m.Columns = append(m.Columns, lists.Map(keys, func(k string) string { return find(k).title })...)
 	for i := range r.Layers {
 		l := &r.Layers[i]
 		x := report.ComparedLayer{Name: l.Name, Op: l.Op, What: l.what(), Kernel: l.kernels()}

@@ -501,10 +501,7 @@ func (c *Config) postprocessing(o *Compiled) (*codegen.Postprocess, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &codegen.Postprocess{}
-	for _, i := range r.Outputs() {
-		p.Outputs = append(p.Outputs, r.Graph.OutNames[i])
-	}
+	p := &codegen.Postprocess{Outputs: lists.Map(r.Outputs(), func(i int) string { return r.Graph.OutNames[i] })}
 	p.Boxes, p.Classes, p.Keywords = c.spec.Outputs.Emitted(post)
 	if err := p.Check(types); err != nil {
 		return nil, badInput("--postprocess: emit: %w", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
@@ -525,17 +526,8 @@ func (b *boxes) look(i int, floats, programs [][]float32) {
 	b.Found(i, b.post.Boxes.Of(floats), b.post.Boxes.Of(programs))
 }
 
-func values(outs []*tensor.Dense) (list [][]float32) {
-	for _, d := range outs {
-		list = append(list, floats(d))
-	}
-	return list
-}
+func values(outs []*tensor.Dense) [][]float32 { return lists.Map(outs, floats) }
 
 func floats(d *tensor.Dense) []float32 {
-	out := make([]float32, d.Len())
-	for i := range out {
-		out[i] = float32(d.Float(i))
-	}
-	return out
+	return lists.Make(d.Len(), func(i int) float32 { return float32(d.Float(i)) })
 }

@@ -288,10 +288,7 @@ func (f *Firmware) said() {
 		return
 	}
 	r := f.Report
-	r.Warnings, r.Notes = f.warnings(), []string{}
-	for _, d := range f.Said(diag.Note) {
-		r.Notes = append(r.Notes, d.Text)
-	}
+	r.Warnings, r.Notes = f.warnings(), lists.Each(f.Said(diag.Note), func(d Remark) string { return d.Text })
 }
 
 // Write puts the firmware folder in place, complete or not at all. A folder

@@ -95,12 +95,7 @@ func (f *Firmware) arenaBytes() int {
 }
 
 // sum adds up what each model takes of its own.
-func (f *Firmware) sum(of func(o *Compiled) int) (n int) {
-	for _, o := range f.Models {
-		n += of(o)
-	}
-	return n
-}
+func (f *Firmware) sum(of func(o *Compiled) int) int { return lists.Sum(f.Models, of) }
 
 func (f *Firmware) stateBytes() int {
 	return f.sum(func(o *Compiled) int { return o.Lowered.Program.StateBytes })

@@ -409,10 +409,7 @@ func (w *tensorFiles) tensor(dir, name string, v *ir.Value, runs []*tensor.Dense
 		if err := w.write(t.Raw, all); err != nil {
 			return nil, err
 		}
-		var reals []*tensor.Dense
-		for _, d := range runs {
-			reals = append(reals, verify.Real(d, v).Cast(tensor.F32))
-		}
+		reals := lists.Map(runs, func(d *tensor.Dense) *tensor.Dense { return verify.Real(d, v).Cast(tensor.F32) })
 		all = along(reals)
 	}
 	t.File = base + ".npy"

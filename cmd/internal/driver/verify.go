@@ -316,9 +316,7 @@ const layerBytes = 256 << 20
 // at least one.
 func traced(cases int, dumps []run.Dump) []int {
 	size := 1
-	for _, d := range dumps {
-		size += int(d.Bytes)
-	}
+	size += lists.Sum(dumps, func(d run.Dump) int { return int(d.Bytes) })
 	return ir.Identity(min(cases, max(layerBytes/size, 1)))
 }
 
@@ -499,9 +497,7 @@ func (o *Compiled) bound(ctx context.Context, v *report.Verdict, im *run.Image, 
 	if err != nil {
 		return err
 	}
-	for _, c := range res.Cases {
-		extremes = append(extremes, c.Layers)
-	}
+	extremes = append(extremes, lists.Map(res.Cases, func(c run.CaseResult) []uint64 { return c.Layers })...)
 	for i := range v.Layers {
 		l := &v.Layers[i]
 		counts := []uint64{l.Instructions}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -181,10 +182,7 @@ func (r *Result) answersText(b *strings.Builder) {
 	}
 	rows := [][]string{head}
 	add := func(name string, list ...int) {
-		cells := []string{name}
-		for _, n := range list[:len(head)-1] {
-			cells = append(cells, strconv.Itoa(n))
-		}
+		cells := append([]string{name}, lists.Map(list[:len(head)-1], strconv.Itoa)...)
 		rows = append(rows, cells)
 	}
 	if c := a.Classes; c != nil {

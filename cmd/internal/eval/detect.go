@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,11 +165,7 @@ func (d *Detector) Result(both bool) *Detection {
 			r.Boxes++
 		}
 	}
-	classes := make([]int, 0, len(counts))
-	for c := range counts {
-		classes = append(classes, c)
-	}
-	slices.Sort(classes)
+	classes := slices.Sorted(maps.Keys(counts))
 	r.Classes = len(classes)
 	r.Float = d.precision(float, classes)
 	if both {
@@ -187,17 +184,12 @@ func (d *Detector) Result(both bool) *Detection {
 
 func (d *Detector) precision(v int, classes []int) *Precision {
 	p := &Precision{}
-	for _, list := range d.found[v] {
-		p.Found += len(list)
-	}
+	p.Found += lists.Sum(d.found[v], func(list []postprocess.Box) int { return len(list) })
 	if len(classes) == 0 {
 		return p
 	}
 	for k := range 10 {
-		sum := 0.
-		for _, c := range classes {
-			sum += d.average(v, c, 0.5+0.05*float64(k))
-		}
+		sum := lists.Sum(classes, func(c int) float64 { return d.average(v, c, 0.5+0.05*float64(k)) })
 		sum /= float64(len(classes))
 		if k == 0 {
 			p.MAP50 = sum

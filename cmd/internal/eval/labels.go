@@ -188,9 +188,7 @@ func (l *Labels) parse(cells, classes []string) error {
 		l.Value = append(l.Value, v)
 	}
 	if whole {
-		for _, v := range l.Value {
-			l.Class = append(l.Class, int(v))
-		}
+		l.Class = lists.Map(l.Value, func(v float64) int { return int(v) })
 		l.Value = nil
 	}
 	return nil
@@ -463,10 +461,7 @@ func (t *labelTable) index(column, name int) (order []int, at int) {
 
 // order are the rows in the order of a column that counts them; nil: it does not.
 func (t *labelTable) order(c int) []int {
-	order := make([]int, len(t.rows))
-	for i := range order {
-		order[i] = -1
-	}
+	order := slices.Repeat([]int{-1}, len(t.rows))
 	from := 1
 	for _, r := range t.rows {
 		if v, err := strconv.Atoi(r[c]); err == nil && v == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // mostColumns bounds a matrix of confusion on the terminal, mostMistakes the list of
@@ -140,16 +141,10 @@ func (r *Result) outputsText(b *strings.Builder) {
 func (c *Confusion) text(b *strings.Builder, which string, counts [][]int) {
 	if len(c.Classes) <= mostColumns {
 		fmt.Fprintf(b, "\nwhat the %s says (columns) of labels (rows)\n", which)
-		head := []string{""}
-		for _, n := range c.Classes {
-			head = append(head, text.Short(n, 12))
-		}
+		head := append([]string{""}, lists.Map(c.Classes, func(n string) string { return text.Short(n, 12) })...)
 		rows := [][]string{head}
 		for i, row := range counts {
-			cells := []string{c.Classes[i]}
-			for _, n := range row {
-				cells = append(cells, cell(n))
-			}
+			cells := append([]string{c.Classes[i]}, lists.Map(row, cell)...)
 			rows = append(rows, cells)
 		}
 		b.WriteString(text.Table(rows))

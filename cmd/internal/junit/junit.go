@@ -144,9 +144,7 @@ func OfVerdict(name string, v *report.Verdict) Suite {
 	for _, o := range v.Golden {
 		s.Cases = append(s.Cases, output(name+".golden", o, "the stored output"))
 	}
-	for _, f := range v.Fidelity {
-		s.Cases = append(s.Cases, model(name+".model", f))
-	}
+	s.Cases = append(s.Cases, lists.Map(v.Fidelity, func(f verify.Fidelity) Case { return model(name+".model", f) })...)
 	if v.LayerCases > 0 {
 		for _, l := range v.Layers {
 			s.Cases = append(s.Cases, layer(name+".layer", l, v.FirstWrong))

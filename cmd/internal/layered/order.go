@@ -51,10 +51,7 @@ func (d *drawing) sortLayer(r int, of func(*item) []int) {
 	mean := map[int]float64{}
 	for _, k := range d.layers[r] {
 		near := of(&d.items[k])
-		sum := 0.0
-		for _, u := range near {
-			sum += float64(d.items[u].pos)
-		}
+		sum := lists.Sum(near, func(u int) float64 { return float64(d.items[u].pos) })
 		if len(near) > 0 {
 			mean[k] = sum / float64(len(near))
 		} else {
@@ -133,10 +130,7 @@ type block struct {
 // edges, as far as they do not cross.
 func (d *drawing) columns() {
 	d.chooseHeavy()
-	next := make([]int, len(d.items))
-	for k := range next {
-		next[k] = -1
-	}
+	next := slices.Repeat([]int{-1}, len(d.items))
 	for r := 0; r+1 < len(d.layers); r++ {
 		for _, s := range d.straight(r) {
 			next[s[0]] = s[1]
@@ -314,12 +308,7 @@ func (d *drawing) leftToRight() []*block {
 			waits[b]++
 		}
 	}
-	var ready []int
-	for b := range blocks {
-		if waits[b] == 0 {
-			ready = append(ready, b)
-		}
-	}
+	ready := lists.Where(len(blocks), func(b int) bool { return waits[b] == 0 })
 	var out []*block
 	for len(ready) > 0 {
 		a := ready[0]

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/irtest/sources"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -106,11 +107,7 @@ func (l *library) add(name string, text []byte) {
 
 func namesIn(text string) []string {
 	list := file.FindAllString(text, -1)
-	for _, w := range word.FindAllString(text, -1) {
-		if named.MatchString(w) {
-			list = append(list, w)
-		}
-	}
+	list = append(list, lists.Filter(word.FindAllString(text, -1), named.MatchString)...)
 	return slices.DeleteFunc(list, example.MatchString)
 }
 

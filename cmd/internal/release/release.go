@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -98,9 +97,7 @@ func empty(out string) {
 func target(out, work, target string, flags []string, at commit, common []entry) (err error) {
 	defer fail.Catch(&err)
 	system, arch, ok := strings.Cut(target, "/")
-	if !ok || system == "" || arch == "" {
-		return errors.New("want OS/ARCH, such as linux/arm64")
-	}
+	fail.If(!ok || system == "" || arch == "", "want OS/ARCH, such as linux/arm64")
 	name := fmt.Sprintf("nncc-%s-%s-%s", driver.Version, system, arch)
 	program := "nncc"
 	if system == "windows" {
@@ -360,9 +357,7 @@ func (m *module) license(dir string) {
 		}
 		m.texts = append(append(m.texts, b...), '\n')
 	}
-	if m.texts == nil {
-		fail.Errorf("module %s has no license file", m.path)
-	}
+	fail.If(m.texts == nil, "module %s has no license file", m.path)
 }
 
 // spdx tells licenses by their words, joined by AND where a text has several; "" where it has none of the usual ones.

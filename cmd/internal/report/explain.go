@@ -111,10 +111,7 @@ func (o *Subject) layerRows(rows [][]string, r *Report, number string, x StepLay
 const mostViews = 4
 
 func (o *Subject) viewRows() [][]string {
-	steps := map[*ir.Node]bool{}
-	for _, n := range o.Lowered.Schedule.Nodes {
-		steps[n] = true
-	}
+	steps := lists.Set(o.Lowered.Schedule.Nodes)
 	var rows [][]string
 	for _, n := range o.Lowered.Graph.Nodes {
 		if isView(n) && !steps[n] {
@@ -341,9 +338,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 			}
 		}
 	}
-	for _, x := range un.Refused {
-		r.Rejections = append(r.Rejections, refusal(x))
-	}
+	r.Rejections = append(r.Rejections, lists.Map(un.Refused, refusal)...)
 }
 
 // unread takes the rows from the file: nodes whose operator or shapes nncc does

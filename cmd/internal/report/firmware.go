@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Firmware is report.json of several models in one folder. Each of Models is what it
@@ -67,9 +68,7 @@ func NewFirmware(models []*Report, files []codegen.File) *Firmware {
 		r.Memory.WeightsBytes += m.Memory.WeightsBytes
 		r.Files = append(r.Files, m.Page())
 	}
-	for _, f := range files {
-		r.Files = append(r.Files, f.Path)
-	}
+	r.Files = append(r.Files, lists.Map(files, func(f codegen.File) string { return f.Path })...)
 	r.Files = append(r.Files, File, HTMLFile)
 	slices.Sort(r.Files)
 	return r
@@ -118,9 +117,7 @@ func (r *Firmware) HTML() []byte {
 		p := &page{Report: m, Metrics: newMetrics(m), Cards: newCards(m)}
 		p.layerRows()
 		v.Parts = append(v.Parts, p)
-		for _, l := range m.Layers {
-			macs += l.MACs
-		}
+		macs += lists.Sum(m.Layers, func(l Layer) int64 { return l.MACs })
 	}
 	v.frame = newFrame(strings.Join(names, ", ") + " for " + r.Board + " - nncc")
 	v.Spaces = newSpaces(&Report{Memory: Memory{Regions: r.Memory.Regions}})

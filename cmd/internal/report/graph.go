@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -126,9 +127,7 @@ func (b *graphBuilder) node(n *ir.Node, segment *ir.Node) {
 			}
 		}
 	}
-	for _, v := range n.Out {
-		x.Out = append(x.Out, b.tensor(v))
-	}
+	x.Out = append(x.Out, lists.Map(n.Out, b.tensor)...)
 	b.out.Nodes = append(b.out.Nodes, x)
 }
 

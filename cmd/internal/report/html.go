@@ -351,9 +351,7 @@ func reasons(refused []Rejection, f *Fallback) []refusalLine {
 		}
 	}
 	if f != nil && len(out) == 0 {
-		for _, y := range f.Reasons {
-			out = append(out, refusalLine{Text: y})
-		}
+		out = append(out, lists.Map(f.Reasons, func(y string) refusalLine { return refusalLine{Text: y} })...)
 	}
 	return out
 }

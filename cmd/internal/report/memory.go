@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Memory is where the arena goes.
@@ -150,9 +151,7 @@ func (r *Report) memory(o *Subject) {
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
 		}
-		for _, k := range p.Sharing(i) {
-			x.Overlaps = append(x.Overlaps, p.Buffers[k].Name)
-		}
+		x.Overlaps = append(x.Overlaps, lists.Map(p.Sharing(i), func(k int) string { return p.Buffers[k].Name })...)
 		if k, _ := p.Part(i); len(p.Parts) > 0 && !b.Kept {
 			x.Region = p.Parts[k].Name
 		}

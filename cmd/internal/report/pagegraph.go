@@ -140,10 +140,7 @@ func (p *plan) fill(r *Report, nodes []*nodeView) {
 		}
 	}
 	for i, g := range groups {
-		var in []int
-		for _, n := range g {
-			in = append(in, n.in...)
-		}
+		in := slices.Concat(lists.Map(g, func(n *nodeView) []int { return n.in })...)
 		for _, t := range in {
 			if x := r.Graph.tensor(t); x != nil && !made[t] {
 				made[t] = true

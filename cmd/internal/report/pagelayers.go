@@ -58,11 +58,7 @@ func newMetrics(r *Report) []*metric {
 }
 
 func each(r *Report, of func(l *Layer) float64) []float64 {
-	out := make([]float64, len(r.Layers))
-	for i := range r.Layers {
-		out[i] = of(&r.Layers[i])
-	}
-	return out
+	return lists.Make(len(r.Layers), func(i int) float64 { return of(&r.Layers[i]) })
 }
 
 // known is a figure of a layer, NaN where there is none.
@@ -99,10 +95,7 @@ func instructions(r *Report) (instr, cycles *metric) {
 
 // noiseOf is the least signal-to-noise ratio of the results of each layer.
 func noiseOf(r *Report) []float64 {
-	out := make([]float64, len(r.Layers))
-	for i := range out {
-		out[i] = math.NaN()
-	}
+	out := slices.Repeat([]float64{math.NaN()}, len(r.Layers))
 	if r.Graph == nil {
 		return out
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -51,10 +52,7 @@ func ProfilesText(vs []*Verdict) string {
 // where these are known.
 func (v *Verdict) profileTable() string {
 	timed, lines := v.Cycles > 0, v.lines()
-	rows := [][]string{{"#"}}
-	for _, l := range lines {
-		rows = append(rows, []string{l.number})
-	}
+	rows := append([][]string{{"#"}}, lists.Map(lines, func(l LayerVerdict) []string { return []string{l.number} })...)
 	for _, group := range []struct {
 		shown  bool
 		titles []string
@@ -395,8 +393,6 @@ func MovedBytes(p *program.Program, i int) int {
 			n += p.Buffers[x.Buffer].Type.Bytes()
 		}
 	}
-	for _, b := range s.Out {
-		n += p.Buffers[b].Type.Bytes()
-	}
+	n += lists.Sum(s.Out, func(b int) int { return p.Buffers[b].Type.Bytes() })
 	return n
 }

@@ -266,9 +266,7 @@ func New(o *Subject) *Report {
 	}
 	r.Optimize = newOptimize(o)
 	r.memory(o)
-	for _, f := range o.Files {
-		r.Files = append(r.Files, f.Path)
-	}
+	r.Files = append(r.Files, lists.Map(o.Files, func(f codegen.File) string { return f.Path })...)
 	r.Files = append(r.Files, File, HTMLFile)
 	slices.Sort(r.Files)
 	return r
@@ -322,9 +320,7 @@ func (r *Report) layer(o *Subject, i int) {
 			l.In = append(l.In, v.Type.String())
 		}
 	}
-	for _, v := range n.Out {
-		l.Out = append(l.Out, v.Type.String())
-	}
+	l.Out = append(l.Out, lists.Map(n.Out, func(v *ir.Value) string { return v.Type.String() })...)
 	r.Layers = append(r.Layers, l)
 }
 
@@ -381,11 +377,8 @@ func typeWord(n *ir.Node) string {
 }
 
 func rejection(name string, n *ir.Node, x kernel.Rejection) Rejection {
-	j := Rejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []Reason{}}
-	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, Reason(y))
-	}
-	return j
+	return Rejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel,
+		Reasons: lists.Each(x.Reasons, func(y kernel.Reason) Reason { return Reason(y) })}
 }
 
 // StageTime is how long a stage took.

@@ -113,9 +113,7 @@ func (r *Report) accelerated(o *Subject) {
 		}
 		s.InBytes, s.OutBytes = valueBytes(n.In), valueBytes(n.Out)
 		s.takes(o.Lowered.Low[n])
-		for _, m := range n.Body[0].Nodes {
-			s.Nodes = append(s.Nodes, m.Label())
-		}
+		s.Nodes = append(s.Nodes, lists.Map(n.Body[0].Nodes, (*ir.Node).Label)...)
 		r.Segments = append(r.Segments, s)
 	}
 	refused := map[string][]kernel.Reason{}
@@ -151,9 +149,7 @@ func (o *Subject) fallback(n *ir.Node, refused map[string][]kernel.Reason) Fallb
 		parts = n.Body[0].Nodes
 	}
 	for _, m := range parts {
-		for _, y := range refused[m.Name] {
-			f.Reasons = append(f.Reasons, y.Text)
-		}
+		f.Reasons = append(f.Reasons, lists.Map(refused[m.Name], func(y kernel.Reason) string { return y.Text })...)
 	}
 	switch {
 	case o.Lowered.Low[n].View && (n.In[0].IsInput() || o.Lowered.Graph.IsOutput(n.Out[0])):
@@ -185,9 +181,6 @@ func (r *Report) transferText() string {
 }
 
 func refusal(x lower.Refusal) Rejection {
-	j := Rejection{Node: x.Node.Label(), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
-	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, Reason(y))
-	}
-	return j
+	return Rejection{Node: x.Node.Label(), Op: x.Node.Op.Name, Target: x.Accelerator,
+		Reasons: lists.Each(x.Reasons, func(y kernel.Reason) Reason { return Reason(y) })}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
@@ -109,9 +110,7 @@ func (t *tuner) count(ctx context.Context) error {
 	switch {
 	case errors.As(err, &tool) || t.o.Board.IsHost():
 		t.known = prices
-		for _, n := range steps {
-			t.counts = append(t.counts, t.predicted(t.o, n))
-		}
+		t.counts = lists.Map(steps, func(n *ir.Node) float64 { return t.predicted(t.o, n) })
 	case err != nil:
 		return err
 	default:

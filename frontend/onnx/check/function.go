@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 type function struct {
@@ -26,9 +27,7 @@ func (f *function) wantAttrs() string {
 		return "no attributes"
 	}
 	names := append([]string(nil), f.proto.Attribute...)
-	for _, a := range f.proto.AttributeProto {
-		names = append(names, a.GetName())
-	}
+	names = append(names, lists.Map(f.proto.AttributeProto, (*pb.AttributeProto).GetName)...)
 	for i := range names {
 		names[i] = model.Quote(names[i])
 	}
@@ -172,9 +171,7 @@ func (e *expander) nodes(list []*pb.NodeProto) int64 {
 			n += e.function(f)
 		}
 		for _, a := range x.Attribute {
-			for _, g := range model.Subgraphs(a) {
-				n += e.nodes(g.Node)
-			}
+			n += lists.Sum(model.Subgraphs(a), func(g *pb.GraphProto) int64 { return e.nodes(g.Node) })
 		}
 		n = min(n, e.limit+1)
 	}

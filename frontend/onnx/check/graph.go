@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 type val struct {
@@ -100,10 +101,7 @@ func (c *checker) body(nodes []*pb.NodeProto, s *checkScope, declared map[string
 func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
 	order := model.Topological(nodes)
 	if order == nil {
-		order = make([]int, len(nodes))
-		for i := range order {
-			order[i] = i
-		}
+		order = lists.Make(len(nodes), func(i int) int { return i })
 		return order
 	}
 	at, by, _ := model.FirstEarly(nodes, model.Makers(nodes))

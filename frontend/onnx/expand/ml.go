@@ -167,9 +167,7 @@ func labels(e *build.Node, ints, text string) *ir.Value {
 func zipMap(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	names := e.Names("classlabels_strings")
-	for _, v := range e.IntList("classlabels_int64s") {
-		names = append(names, fmt.Sprint(v))
-	}
+	names = append(names, lists.Map(e.IntList("classlabels_int64s"), func(v int64) string { return fmt.Sprint(v) })...)
 	y := e.Result("Identity", nil, x)
 	e.Texts[y[0]] = names
 	return y

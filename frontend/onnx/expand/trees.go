@@ -215,10 +215,7 @@ var aggregates = []string{"AVERAGE", "SUM", "MIN", "MAX"} // TreeEnsemble's orde
 
 // scores are the trees' sums: [N, targets] in float32.
 func forestScores(e *build.Node, f *forest, weights []float64) *ir.Value {
-	a := ir.Attrs{}
-	for name, v := range f.attrs {
-		a[name] = v
-	}
+	a := f.attrs.Clone()
 	a["leaf_weights"] = real64(weights)
 	return e.DoOp(op.TreeEnsemble, a, f.x)
 }

@@ -105,10 +105,7 @@ type liveNodes []liveNode
 // topological order.
 func needed(nodes []*pb.NodeProto, outputs []string) liveNodes {
 	order := model.Topological(nodes)
-	want := make(map[string]bool, len(nodes))
-	for _, o := range outputs {
-		want[o] = true
-	}
+	want := lists.Set(outputs)
 	var live liveNodes
 	for i := len(nodes) - 1; i >= 0; i-- {
 		k := i

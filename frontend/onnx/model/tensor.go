@@ -318,9 +318,7 @@ func TensorProto(name string, d *tensor.Dense) *pb.TensorProto {
 	if name != "" {
 		t.Name = proto.String(name)
 	}
-	for _, k := range d.Shape {
-		t.Dims = append(t.Dims, int64(k))
-	}
+	t.Dims = append(t.Dims, lists.Map(d.Shape, func(k int) int64 { return int64(k) })...)
 	if d.DType.Bits() == 4 {
 		packed := make([]byte, (len(t.RawData)+1)/2)
 		for i, b := range t.RawData {

@@ -296,12 +296,7 @@ func groupNorm(n *build.Node) []*ir.Value {
 func trainingNorm(n *build.Node) []*ir.Value {
 	x, momentum := n.Need(0, -1), n.Float("momentum", 0.9)
 	n.Want(x.Type.Rank() >= 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", x, x.Type.Shape)
-	var axes []int
-	for d := range x.Type.Shape {
-		if d != 1 {
-			axes = append(axes, d)
-		}
-	}
+	axes := lists.Where(len(x.Type.Shape), func(d int) bool { return d != 1 })
 	channels := x.Type.Shape[1]
 	mean := n.Do("ReduceMean", nil, x, n.Ints(axes...))
 	centred := n.Do("Sub", nil, x, mean)

@@ -22,6 +22,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -201,12 +202,7 @@ func (c *converter) op(o *model.Op) {
 var variableOps = []string{"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
 
 func handled(o *model.Op) *model.Tensor {
-	for _, t := range slices.Concat(o.In, o.Out) {
-		if t != nil && t.Handle {
-			return t
-		}
-	}
-	return nil
+	return lists.Find(slices.Concat(o.In, o.Out), func(t *model.Tensor) bool { return t != nil && t.Handle })
 }
 
 func (c *converter) place(t *model.Tensor) *place {

@@ -5,6 +5,7 @@ package convert
 import (
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -39,9 +40,7 @@ func ethosU(n *node) {
 		}
 	}
 	labels := n.c.names(n.o.Out)
-	for _, v := range changed {
-		labels = append(labels, n.c.free(v.name+"/changed"))
-	}
+	labels = append(labels, lists.Map(changed, func(v *variable) string { return n.c.free(v.name + "/changed") })...)
 	made := n.add("nncc.Device", labels, in, textAttr("kind", n.o.Name),
 		intsAttr("memory", memory.Elems(), fast.Elems()), intsAttr("in", places...), intsAttr("out", out...),
 		intsAttr("types", types...), intsAttr("ranks", ranks...), intsAttr("shapes", shapes...))

@@ -136,9 +136,7 @@ func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 }
 
 func (p *parser) vector(kind byte, u *fb.Unread) []int {
-	if u == nil || kind == 0 || int(kind) >= len(vectors) {
-		fail.Errorf("a list of kind %d, want 1 to %d", kind, len(vectors)-1)
-	}
+	fail.If(u == nil || kind == 0 || int(kind) >= len(vectors), "a list of kind %d, want 1 to %d", kind, len(vectors)-1)
 	t, v := u.Table(), vectors[kind]
 	fail.Check(fb.VerifyTable(p.b, v.name, uint32(t.Pos)))
 	field := flatbuffers.UOffsetT(t.Offset(4))

@@ -12,6 +12,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Tensor is a tensor of a model being written. Type is the format's number.
@@ -73,9 +74,7 @@ func (g Graph) Bytes() []byte {
 	fb.BufferStart(w.Builder)
 	w.buffers = append(w.buffers, fb.BufferEnd(w.Builder))
 	graphs := []flatbuffers.UOffsetT{w.graph(g)}
-	for _, c := range g.Called {
-		graphs = append(graphs, w.graph(c))
-	}
+	graphs = append(graphs, lists.Map(g.Called, w.graph)...)
 	b := w.Builder
 	graphList, codeList, bufferList := w.list(graphs), w.list(w.codes), w.list(w.buffers)
 	fb.ModelStart(b)
@@ -101,9 +100,7 @@ func (w *writer) graph(g Graph) flatbuffers.UOffsetT {
 		}
 		tensors = append(tensors, w.tensor(t, uint32(buffer)))
 	}
-	for _, o := range g.Ops {
-		ops = append(ops, w.op(o))
-	}
+	ops = append(ops, lists.Map(g.Ops, w.op)...)
 	in, out := w.ints(g.Inputs), w.ints(g.Outputs)
 	tensorList, opList := w.list(tensors), w.list(ops)
 	fb.SubGraphStart(b)

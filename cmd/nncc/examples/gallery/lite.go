@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // layer is a layer as Keras has it. TensorFlow is no part of these examples: the weights come from train.py.
@@ -50,10 +51,7 @@ func (f *file) weight() int32 {
 	name := fmt.Sprint(f.used)
 	f.used++
 	x, shape := f.weights[name], f.shapes[name]
-	dims := []int32{}
-	for _, d := range shape {
-		dims = append(dims, int32(d))
-	}
+	dims := lists.Each(shape, func(d int) int32 { return int32(d) })
 	if len(shape) == 3 {
 		o, c, k := shape[0], shape[1], shape[2]
 		last := make([]float32, len(x))
