@@ -65,10 +65,8 @@ func Prefix(name string) string {
 		p = Ident("m" + p)
 	}
 	low := strings.ToLower(p)
-	bad := reservedPrefix[low]
-	for _, s := range reservedStart {
-		bad = bad || strings.HasPrefix(low, s)
-	}
+	bad := reservedPrefix[low] ||
+		slices.ContainsFunc(reservedStart, func(s string) bool { return strings.HasPrefix(low, s) })
 	if bad && !strings.HasSuffix(p, "_model") {
 		p += "_model"
 	}

@@ -302,11 +302,7 @@ func (g *Graph) RemoveDead() int {
 	kept := make([]*Node, 0, len(g.Nodes))
 	removed := 0
 	for _, n := range slices.Backward(g.Nodes) {
-		live := false
-		for _, v := range n.Out {
-			live = live || len(v.uses) > 0 || g.IsOutput(v)
-		}
-		if live {
+		if slices.ContainsFunc(n.Out, func(v *Value) bool { return len(v.uses) > 0 || g.IsOutput(v) }) {
 			kept = append(kept, n)
 		} else {
 			g.detach(n)

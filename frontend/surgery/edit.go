@@ -269,11 +269,8 @@ func (m *Model) Replace(old, by []*pb.NodeProto) {
 	for _, n := range old {
 		orphans = append(orphans, reads(n)...)
 		for _, o := range n.Output {
-			outside := m.IsOutput(o)
-			for _, u := range m.Consumers(o) {
-				outside = outside || !slices.Contains(old, u.Node)
-			}
-			if o != "" && outside {
+			if o != "" && (m.IsOutput(o) ||
+				slices.ContainsFunc(m.Consumers(o), func(u Use) bool { return !slices.Contains(old, u.Node) })) {
 				need = append(need, o)
 			}
 		}

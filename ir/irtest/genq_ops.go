@@ -532,10 +532,7 @@ func (b *netBuilder) product(v *ir.Value) *ir.Value {
 	size := b.each(k, func() int { return 1 + b.IntN(3) })
 	attrs := ir.Attrs{"pads": ir.Ints(b.each(2*k, func() int { return b.IntN(2) })...),
 		"strides": ir.Ints(b.each(k, func() int { return 1 + b.IntN(2) })...)}
-	n := 1
-	for _, x := range size {
-		n *= x
-	}
+	n := tensor.Count(size)
 	switch b.IntN(6) {
 	case 0, 1: // depthwise
 		out = ch * (1 + b.IntN(2))

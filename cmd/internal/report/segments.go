@@ -57,13 +57,7 @@ type Fallback struct {
 // ComputeFallback counts the nodes outside the segments, but for those that restore
 // outputs.
 func (r *Report) ComputeFallback() int {
-	n := 0
-	for _, f := range r.Fallback {
-		if f.Role == "compute" {
-			n++
-		}
-	}
-	return n
+	return len(lists.Filter(r.Fallback, func(f Fallback) bool { return f.Role == "compute" }))
 }
 
 // SegmentsText counts the segments and names what cuts them.

@@ -220,9 +220,7 @@ func qonnxConstant(e *build.Node, g *grid, mode string) []*ir.Value {
 	g.axis = qonnxAxis(e, 2, g.axis)
 	inner := 1
 	if g.axis >= 0 {
-		for _, d := range x.Shape[g.axis+1:] {
-			inner *= d
-		}
+		inner = tensor.Count(x.Shape[g.axis+1:])
 	}
 	place := func(i, n int) int {
 		if n == 1 {

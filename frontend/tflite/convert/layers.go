@@ -153,10 +153,7 @@ func withoutDead(t *model.Tensor, d *tensor.Dense) *tensor.Dense {
 	if !slices.Contains(t.Scale, 0) {
 		return d
 	}
-	out, inner := d.Clone(), 1
-	for _, n := range t.Shape[t.Axis+1:] {
-		inner *= n
-	}
+	out, inner := d.Clone(), tensor.Count(t.Shape[t.Axis+1:])
 	for i := range out.Len() {
 		if c := i / inner % len(t.Scale); t.Scale[c] == 0 {
 			out.SetInt(i, t.Zero[c])
