@@ -122,6 +122,16 @@ func Probe(n *ir.Node, in []*tensor.Dense, shape []int) (*tensor.Dense, error) {
 	return out[0], nil
 }
 
+// Pairs are the results of a function of two 8-bit inputs: that for the bit patterns a and b is at a<<8|b.
+func Pairs(n *ir.Node) (*tensor.Dense, error) {
+	const size = 1 << 16
+	in := lists.Make(2, func(i int) *tensor.Dense {
+		bits := lists.Make(size, func(at int) byte { return byte(at >> (8 - 8*i)) })
+		return Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, bits))
+	})
+	return Probe(n, in, []int{size})
+}
+
 // CurveOf are the points of an interpolated function of one int16 value: of a
 // InterpolatedLUT its own, of other nodes those that define them (ir.InterpolatedLUT).
 func CurveOf(n *ir.Node) (c *fixp.InterpolatedLUT16, ok bool) {

@@ -198,18 +198,13 @@ func SumTables(n *ir.Node, lo, hi int32, want *pack.Pairs) *qref.SumTables {
 
 // pairResults evaluates the node on all pairs of values.
 func pairResults(n *ir.Node) (*pack.Pairs, error) {
-	const size = 1 << 16
-	a, b := make([]int8, size), make([]int8, size)
-	for i := range size {
-		a[i], b[i] = int8(i>>8-128), int8(i&255-128)
-	}
-	y, err := kernel.Probe(n, []*tensor.Dense{tensor.Of([]int{size}, a), tensor.Of([]int{size}, b)}, []int{size})
+	y, err := kernel.Pairs(n)
 	if err != nil {
 		return nil, err
 	}
 	p := new(pack.Pairs)
 	for i, v := range y.Bytes() {
-		p[i>>8][i&255] = int8(v)
+		p[i>>8^128][i&255^128] = int8(v)
 	}
 	return p, nil
 }

@@ -44,16 +44,9 @@ func lowerConst(l *lowering, n *kernel.Node) {
 	out := n.Out[0].Type
 	x, c := l.broadcast(k, out), l.broadcast(1-k, out)
 	// the rows of the constant's elements, in the memory order of the output
-	v, index := make([]int64, len(t.index)), make([]int, len(t.index))
-	for i, r := range t.index {
-		v[i] = int64(r)
-	}
-	laid := arrange(tensor.Of(n.In[1-k].Type.Shape, v), padLeft(n.In[1-k].Type.Shape, out.Rank()),
-		out.OrderOrIdentity())
-	for i := range index {
-		index[i] = int(laid.Int(i))
-	}
-	l.table2(bcastParams(out, x, c), x.Arg, rowNumbers(index), t.rows)
+	shape := n.In[1-k].Type.Shape
+	laid := arrange(tensor.Of(shape, rowNumbers(t.index)), padLeft(shape, out.Rank()), out.OrderOrIdentity())
+	l.table2(bcastParams(out, x, c), x.Arg, array("row", laid.Bytes()), t.rows)
 	if x.Whole {
 		l.inPlace(k)
 	}
@@ -117,7 +110,7 @@ func lowerPair(l *lowering, n *kernel.Node) {
 			return
 		}
 	}
-	if pairs := pairTable(n.Node); !l.provenPair(n, pairs, !isConst) {
+	if pairs := kernel.Known(kernel.Pairs(n.Node)).Bytes(); !l.provenPair(n, pairs, !isConst) {
 		l.low.Overlap = nil
 		lowerConst(l, n)
 	}

@@ -260,7 +260,7 @@ func lowerChannels(l *lowering, n *kernel.Node) {
 		l.low.Kernel = "nncc_lut2_s8"
 		b := params("nncc_bcast_params", append(ints("rank", 2), list("dims", []int{rows, channels}),
 			list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
-		l.table2(b, l.in(p.x), rowNumbers(p.index), p.rows)
+		l.table2(b, l.in(p.x), array("row", rowNumbers(p.index)), p.rows)
 	}
 }
 
@@ -284,11 +284,8 @@ func (l *lowering) table2(space *call.Struct, x, index call.Arg, rows [][]byte) 
 		bytesOf(l.out(0)))
 }
 
-// rowNumbers is a constant operand of table2.
-func rowNumbers(index []int) *call.Blob {
-	b := lists.Each(index, func(k int) byte { return byte(k) })
-	return array("row", b)
-}
+// rowNumbers are the numbers of rows in a byte each.
+func rowNumbers(index []int) []byte { return lists.Each(index, func(k int) byte { return byte(k) }) }
 
 // channelLines are the functions of the rows as lines with one shift.
 type channelLines struct {
@@ -356,21 +353,6 @@ func repeated(d *tensor.Dense, k, count int) []byte {
 		out = append(out, b...)
 	}
 	return out
-}
-
-// pairTable is the function of two 8-bit inputs: the result for bit patterns a
-// and b is at a<<8|b.
-func pairTable(n *ir.Node) []byte {
-	const size = 1 << 16
-	a, b := make([]byte, size), make([]byte, size)
-	for i := range size {
-		a[i], b[i] = byte(i>>8), byte(i)
-	}
-	in := make([]*tensor.Dense, 2)
-	for i, v := range [][]byte{a, b} {
-		in[i] = kernel.Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, v))
-	}
-	return kernel.Known(kernel.Probe(n, in, []int{size})).Bytes()
 }
 
 // tables are a function of one 8-bit value that depends on a constant.
