@@ -3,6 +3,7 @@
  * nncc_dsp_acle.h: the DSP extension by intrinsics, or in C where there is none, and the matrix products with them. GCC
  * 12 has no pattern for PKHBT, SMMLA and SMMLAR and no rotation in SXTB16: an instruction more each.
  */
+#include "nncc_saturate.h"
 #include "nncc_simd32.h"
 
 /* Instructions by what they do. */
@@ -76,19 +77,6 @@ static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32
 {
     return nncc_dsp_rounded(twice, m, c + (twice >> 31), s);
 }
-
-/* The nearest byte, and the nearest int16. */
-#if NNCC_DSP_ACLE
-#define nncc_dsp_nearest(v) ((int8_t)NNCC_SSAT(v, 8))
-#define nncc_dsp_nearest16(v) NNCC_SSAT(v, 16)
-#else
-#define nncc_dsp_nearest(v) nncc_dsp_saturate(v)
-#define nncc_dsp_nearest16(v) nncc_dsp_saturate16(v)
-static inline int32_t nncc_dsp_saturate16(int32_t v)
-{
-    return v < -32768 ? -32768 : (v > 32767 ? 32767 : v);
-}
-#endif
 
 /* Two int16 limited to 0 to 255. What GCC's __usat16 expands to does not compile with -Wsign-conversion. */
 static inline uint32_t nncc_dsp_limited(uint32_t v)

@@ -142,12 +142,6 @@ static inline int8_t nncc_dsp_byte(int32_t v)
     return (int8_t)(uint8_t)((uint32_t)v & 255u);
 }
 
-/* The nearest byte. */
-static inline int8_t nncc_dsp_saturate(int32_t v)
-{
-    return (int8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
-}
-
 /* Bytes filled with words, a multiple of 4. */
 static inline void nncc_dsp_fill(int32_t *to, int32_t word, int32_t bytes)
 {

@@ -44,7 +44,7 @@ static inline int32_t nncc_dsp_upper_scaled(int32_t sum, int32_t m, int32_t c)
 /* Its upper half as a byte, signed or from 0 to 255. */
 static inline int8_t nncc_dsp_upper_signed(int32_t sum, int32_t m, int32_t c)
 {
-    return nncc_dsp_nearest(nncc_dsp_upper_scaled(sum, m, c) >> 16);
+    return (int8_t)nncc_sat8(nncc_dsp_upper_scaled(sum, m, c) >> 16);
 }
 
 /* c of a sum {m, c, d}. */

@@ -93,8 +93,7 @@ typedef struct
 #define NNCC_QADD16(a, b) __qadd16(a, b)
 #else
 #define NNCC_QADD16(a, b) \
-    nncc_dsp_pair(nncc_dsp_nearest16(nncc_dsp_lo(a) + nncc_dsp_lo(b)), \
-                  nncc_dsp_nearest16(nncc_dsp_hi(a) + nncc_dsp_hi(b)))
+    nncc_dsp_pair(nncc_sat16(nncc_dsp_lo(a) + nncc_dsp_lo(b)), nncc_sat16(nncc_dsp_hi(a) + nncc_dsp_hi(b)))
 #endif
 
 /* Adds the sums of four units, scaled, to z. down is a constant, 1 where the shift is to the right. */
@@ -111,8 +110,8 @@ NNCC_INLINED int32_t nncc_dsp_gate_scaled(const nncc_dsp_gate_params *p, int32_t
 NNCC_INLINED void nncc_dsp_gate_add(const nncc_dsp_gate_params *p, int32_t a, int32_t b, int32_t down, int16_t *z)
 {
     int8_t *const to = (int8_t *)(void *)z;
-    const int32_t low = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, a, down));
-    const int32_t high = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, b, down));
+    const int32_t low = nncc_sat16(nncc_dsp_gate_scaled(p, a, down));
+    const int32_t high = nncc_sat16(nncc_dsp_gate_scaled(p, b, down));
 
     nncc_dsp_store4(to, (uint32_t)NNCC_QADD16(nncc_dsp_lows(low, high), nncc_dsp_load4(to)));
 }

@@ -166,7 +166,7 @@ static void nncc_lines_channel(const nncc_channel_lines_s8_params *p, const int8
 
         NNCC_PAIR_APART(step, (u >= zero ? u * m + b : u * mult + add) >> shift, NNCC_PAIR_LIMIT(r, lo, hi));
     } else if (NNCC_PAIR_SATURATED(lo, hi)) {
-        NNCC_PAIR_APART(step, (u * mult + add) >> shift, nncc_pair_sat8(r));
+        NNCC_PAIR_APART(step, (u * mult + add) >> shift, nncc_sat8(r));
     } else {
         NNCC_PAIR_APART(step, (u * mult + add) >> shift, NNCC_PAIR_LIMIT(r, lo, hi));
     }
@@ -182,7 +182,7 @@ static void nncc_lines_pixel(const nncc_channel_lines_s8_params *p, const int8_t
     if (p->two == 0 && NNCC_PAIR_SATURATED(lo, hi)) {
         NNCC_ROLLED
         for (; n > 0; n--) {
-            *y++ = (int8_t)nncc_pair_sat8((*x++ * *mult++ + *add++) >> shift);
+            *y++ = (int8_t)nncc_sat8((*x++ * *mult++ + *add++) >> shift);
         }
         return;
     }

@@ -23,7 +23,7 @@ static void nncc_scales_line(const nncc_channel_scales_s8_params *p, const int8_
     const int32_t shift = p->shift, lo = p->act_min, hi = p->act_max;
 
     if (NNCC_PAIR_SATURATED(lo, hi)) {
-        NNCC_PAIR_APART(step, nncc_scales_sum(u * mult + bias, below, end) >> shift, nncc_pair_sat8(r));
+        NNCC_PAIR_APART(step, nncc_scales_sum(u * mult + bias, below, end) >> shift, nncc_sat8(r));
     } else {
         NNCC_PAIR_APART(step, nncc_scales_sum(u * mult + bias, below, end) >> shift, NNCC_PAIR_LIMIT(r, lo, hi));
     }

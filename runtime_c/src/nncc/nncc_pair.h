@@ -3,6 +3,7 @@
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_s8.h"
+#include "nncc_saturate.h"
 
 #if NNCC_MVE && NNCC_ASM
 #define NNCC_PAIR_MVE 1
@@ -22,21 +23,6 @@
 #else
 #define NNCC_PAIR_WHOLE(p) (p)
 #endif
-
-/* Limits to int8 in one instruction where there is one. */
-static inline int32_t nncc_pair_sat8(int32_t v)
-{
-#if NNCC_ASM
-    int32_t r;
-
-    __asm("ssat %0, #8, %1" : "=r"(r) : "r"(v) : "cc");
-    return r;
-#elif defined(NNCC_SSAT)
-    return NNCC_SSAT(v, 8);
-#else
-    return v < -128 ? -128 : (v > 127 ? 127 : v);
-#endif
-}
 
 /* The upper 32 bits of 2^31 + v * m, which is rounded; v is even, up to 130,560. */
 static inline int32_t nncc_pair_high(int32_t v, int32_t m)
@@ -92,7 +78,7 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
 #define NNCC_PAIR_LOOP(lo, hi, value) \
     do { \
         if ((lo) <= -128 && (hi) >= 127) { \
-            NNCC_PAIR_ROW(value, nncc_pair_sat8(r)); \
+            NNCC_PAIR_ROW(value, nncc_sat8(r)); \
         } else { \
             NNCC_PAIR_ROW(value, NNCC_PAIR_LIMIT(r, lo, hi)); \
         } \
@@ -136,7 +122,7 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
         } \
     } while (0)
 
-/* Whether results of lo to hi are those of nncc_pair_sat8, and that takes less than to compare them. */
+/* Whether results of lo to hi are those of nncc_sat8, and that takes less than to compare them. */
 #if NNCC_ASM || defined(NNCC_SSAT)
 #define NNCC_PAIR_SATURATED(lo, hi) ((lo) <= -128 && (hi) >= 127)
 #else

@@ -79,7 +79,7 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
     const int32_t mult = r->mult, add = r->add, shift = r->shift;
 
     for (; n > 0; n--) {
-        *y++ = (int8_t)nncc_pair_sat8(nncc_resize_high(*a++ * wa + *b++ * wb, mult, add) >> shift);
+        *y++ = (int8_t)nncc_sat8(nncc_resize_high(*a++ * wa + *b++ * wb, mult, add) >> shift);
     }
 #endif
 }
