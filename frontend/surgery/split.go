@@ -252,17 +252,11 @@ func (g *merger) add(c *Model, connect map[string]string) {
 		}
 	}
 	res.Node = append(res.Node, src.Node...)
-	for _, t := range src.Initializer {
-		if !g.m.IsInitializer(t.GetName()) {
-			res.Initializer = append(res.Initializer, t)
-		}
-	}
+	res.Initializer = append(res.Initializer, lists.Filter(src.Initializer,
+		func(t *pb.TensorProto) bool { return !g.m.IsInitializer(t.GetName()) })...)
 	res.SparseInitializer = append(res.SparseInitializer, src.SparseInitializer...)
-	for _, v := range src.Input {
-		if g.m.input(v.GetName()) == nil {
-			res.Input = append(res.Input, v)
-		}
-	}
+	res.Input = append(res.Input, lists.Filter(src.Input,
+		func(v *pb.ValueInfoProto) bool { return g.m.input(v.GetName()) == nil })...)
 	res.ValueInfo = append(res.ValueInfo, src.ValueInfo...)
 	res.QuantizationAnnotation = append(res.QuantizationAnnotation, src.QuantizationAnnotation...)
 	for _, v := range src.Output {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -70,10 +71,7 @@ var Transpose = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		p := fail.Must(Perm(n))
-		shape := make([]int, len(p))
-		for i, d := range p {
-			shape[i] = x.Shape[d]
-		}
+		shape := lists.Each(p, func(d int) int { return x.Shape[d] })
 		return one(ir.T(x.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -49,10 +50,7 @@ func ReduceAxes(n *ir.Node) (_ []int, err error) {
 
 // sortedAxes are axes counted from the front, in ascending order, each once.
 func sortedAxes(n *ir.Node, given []int, rank int) []int {
-	axes := make([]int, len(given))
-	for i, a := range given {
-		axes[i] = fail.Must(Axis(n, a, rank))
-	}
+	axes := lists.Each(given, func(a int) int { return fail.Must(Axis(n, a, rank)) })
 	slices.Sort(axes)
 	return slices.Compact(axes)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -65,10 +66,7 @@ func (a *ResizeAxis) integers(size int) (*qref.ResizeAxis, error) {
 		}
 		return qref.NewResizeAxis(1, index, weight)
 	}
-	index := make([]int32, len(a.Index))
-	for i, v := range a.Index {
-		index[i] = int32(v)
-	}
+	index := lists.Each(a.Index, func(v int) int32 { return int32(v) })
 	return qref.NewResizeAxis(a.Taps, index, a.Weight)
 }
 

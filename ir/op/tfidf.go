@@ -5,6 +5,7 @@ package op
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -115,11 +116,7 @@ func NGrams(n *ir.Node) (_ *NGramTable, err error) {
 }
 
 func to64s(v []int) []int64 {
-	out := make([]int64, len(v))
-	for i, x := range v {
-		out[i] = int64(x)
-	}
-	return out
+	return lists.Each(v, func(x int) int64 { return int64(x) })
 }
 
 // count is how often an n-gram occurs in a row, with all gaps allowed; single

@@ -5,6 +5,7 @@ package check
 import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // vtype is the type of a value as far as schemas constrain it: its kind and
@@ -99,12 +100,8 @@ func inferElem(n *pb.NodeProto) vtype {
 		return vtype{}
 	}
 	byName := func(name string) *pb.AttributeProto {
-		for _, a := range n.Attribute {
-			if a.GetName() == name && a.GetRefAttrName() == "" {
-				return a
-			}
-		}
-		return nil
+		return lists.Find(n.Attribute,
+			func(a *pb.AttributeProto) bool { return a.GetName() == name && a.GetRefAttrName() == "" })
 	}
 	switch n.GetOpType() {
 	case "Cast":
