@@ -60,7 +60,7 @@ func ratioLists(t *testing.T) []ratioList {
 		{"cortex-m3", "m3", table, plain, slices.Concat(kindsOf(t, "small.txt"), kindsOf(t, "element.txt",
 			"broadcast int8", "broadcast int16", "lines per channel", "factors per channel", "sum by two tables",
 			"resize of many steps", "resize of few channels", "lines int16"),
-			kindsOf(t, "m3.txt"))},
+			kindsOf(t, "product.txt", "lstm int8", "lstm int16", "gru int8", "gru int16"), kindsOf(t, "m3.txt"))},
 		{"cortex-m0plus", "m0plus", table, kernel.Options{Core: kernel.Core{Armv6M: true}}, kindsOf(t, "small.txt")}}
 	for _, name := range []string{"convolution", "depthwise", "product", "element"} {
 		lists = append(lists, ratioList{"cortex-m4", name, table, core, kindsOf(t, name+".txt")})
