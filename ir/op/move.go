@@ -101,6 +101,13 @@ func Perm(n *ir.Node) (_ []int, err error) {
 	return slices.Clone(p), nil
 }
 
+// Reorders reports whether a transposition moves elements: not where the
+// dimensions other than 1 keep their order.
+func Reorders(shape, perm []int) bool {
+	wide := slices.DeleteFunc(slices.Clone(perm), func(d int) bool { return shape[d] == 1 })
+	return !slices.IsSorted(wide)
+}
+
 // DepthToSpace moves blocks of channels of [N, C, H, W] into space. In mode
 // DCR the block offsets are the outermost part of the channel number, in CRD
 // the innermost.

@@ -115,34 +115,13 @@ type Elem interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool
 }
 
+// natural are the element types that Go types name without doubt.
+var natural = [...]DType{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool}
+
 // Of wraps a slice of a Go type that names its DType without doubt
 // (uint16 becomes U16); the slice is not copied.
 func Of[T Elem](shape []int, data []T) *Dense {
-	var d DType
-	switch any(data).(type) {
-	case []float32:
-		d = F32
-	case []float64:
-		d = F64
-	case []int8:
-		d = I8
-	case []int16:
-		d = I16
-	case []int32:
-		d = I32
-	case []int64:
-		d = I64
-	case []uint8:
-		d = U8
-	case []uint16:
-		d = U16
-	case []uint32:
-		d = U32
-	case []uint64:
-		d = U64
-	case []bool:
-		d = Bool
-	}
+	d := natural[slices.IndexFunc(natural[:], func(d DType) bool { return storages[d] == slice[T]{} })]
 	if n := Count(shape); n != len(data) {
 		panic(bug.Errorf("shape %v needs %d elements, got %d", shape, n, len(data)))
 	}

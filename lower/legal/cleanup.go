@@ -59,7 +59,7 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	switch d := n.In[0].Def; {
 	case is(n, "Transpose") && is(d, "Transpose"):
 		mergeTransposes(c, g, n, d)
-	case is(n, "Transpose") && !moves(n.In[0].Type.Shape, perm(n)) && !n.In[0].Type.Quant.PerAxis():
+	case is(n, "Transpose") && !op.Reorders(n.In[0].Type.Shape, perm(n)) && !n.In[0].Type.Quant.PerAxis():
 		c.Replace(g, n, reshape(g, n, n.In[0], n.Out[0].Type.Shape, n.Name),
 			"transposition of dimensions of size 1 is a reshape")
 	case isReshape(n) && isReshape(d) && !n.In[0].Type.Quant.PerAxis():
@@ -148,7 +148,7 @@ func sameAs(n *ir.Node) *ir.Value {
 var idle = map[string]func(n *ir.Node) bool{
 	"Expand":    func(*ir.Node) bool { return true },
 	"Tile":      func(*ir.Node) bool { return true },
-	"Transpose": func(n *ir.Node) bool { return !moves(n.In[0].Type.Shape, perm(n)) },
+	"Transpose": func(n *ir.Node) bool { return !op.Reorders(n.In[0].Type.Shape, perm(n)) },
 	"Split":     func(n *ir.Node) bool { return len(n.Out) == 1 },
 	"Pad": func(n *ir.Node) bool {
 		g, err := op.PadGeometry(n)

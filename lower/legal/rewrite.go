@@ -114,21 +114,6 @@ func scalarConst(v *ir.Value) (float64, bool) {
 // isReshape reports the operators that change nothing but the shape.
 func isReshape(n *ir.Node) bool { return n != nil && n.Op.View == ir.Reshaped }
 
-// moves reports whether a transposition moves data: false when the dimensions
-// other than 1 keep their order.
-func moves(shape, perm []int) bool {
-	last := -1
-	for _, p := range perm {
-		if shape[p] != 1 {
-			if p < last {
-				return true
-			}
-			last = p
-		}
-	}
-	return false
-}
-
 func perm(n *ir.Node) []int {
 	return bug.Must(op.Perm(n))
 }

@@ -59,7 +59,7 @@ func transposeNodes(g *ir.Graph) []*ir.Node {
 func transposeCost(g *ir.Graph) (elems, count int) {
 	for _, n := range transposeNodes(g) {
 		count++
-		if moves(n.In[0].Type.Shape, perm(n)) {
+		if op.Reorders(n.In[0].Type.Shape, perm(n)) {
 			elems += n.Out[0].Type.Elems()
 		}
 	}

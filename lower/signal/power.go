@@ -123,7 +123,7 @@ func (f *finder) powers(n *ir.Node, s *ir.Value, re, im origin) {
 	attrs := s.Def.Attrs.Clone()
 	attrs["power"] = ir.Int(1)
 	v := f.insert(s.Def, op.Spectrum, "power", attrs, s.Def.In...)
-	if !ordered(shape, perm) {
+	if op.Reorders(shape, perm) {
 		v = f.insert(n, op.Transpose, "order", ir.Attrs{"perm": ir.Ints(perm...)}, v)
 	}
 	if n.Op == op.Get("", "ReduceL2") {

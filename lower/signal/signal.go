@@ -159,24 +159,10 @@ func (f *finder) place(p *product, b *basis, fr *framing, s *ir.Value) *ir.Value
 	if p.columnsFirst { // frames last
 		perm = []int{0, perm[2], perm[3], 1}
 	}
-	if !ordered(shape, perm) {
+	if op.Reorders(shape, perm) {
 		y = f.insert(n, op.Transpose, "order", ir.Attrs{"perm": ir.Ints(perm...)}, y)
 	}
 	return f.reshape(n, y, n.Out[0].Type.Shape)
-}
-
-// ordered reports a permutation that leaves the order of elements.
-func ordered(shape, perm []int) bool {
-	last := -1
-	for _, d := range perm {
-		if shape[d] != 1 {
-			if d < last {
-				return false
-			}
-			last = d
-		}
-	}
-	return true
 }
 
 func (f *finder) reshape(at *ir.Node, v *ir.Value, shape []int) *ir.Value {
