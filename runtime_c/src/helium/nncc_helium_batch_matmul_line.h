@@ -5,11 +5,19 @@
 #include "nncc_helium_core.h"
 
 /* n values, `stride` apart, to vectors of 16 that are `next` bytes apart, the last one filled up with 0: their sum. */
-static NNCC_APART int32_t nncc_bmm_vectors(const int8_t *x, int32_t n, int32_t stride, int8_t *to, int32_t next)
+static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t *to, int32_t next)
 {
     const int32_t rest = n & (NNCC_HELIUM_BYTES - 1);
     int32_t sum = 0;
 
+#if NNCC_HELIUM_MVE
+    if (stride == 1 && n <= NNCC_HELIUM_BYTES) {
+        const int8x16_t v = vldrbq_z_s8(x, vctp8q((uint32_t)n));
+
+        vstrbq_s8(to, v);
+        return vaddvq_s8(v);
+    }
+#endif
     if (rest != 0) {
         memset(to + n / NNCC_HELIUM_BYTES * next, 0, NNCC_HELIUM_BYTES);
     }
@@ -98,18 +106,4 @@ static NNCC_APART int32_t nncc_bmm_vectors(const int8_t *x, int32_t n, int32_t s
         sum += v;
     }
     return sum;
-}
-
-/* The same, a single vector of neighbours at once. */
-static inline int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t *to, int32_t next)
-{
-#if NNCC_HELIUM_MVE
-    if (stride == 1 && n <= NNCC_HELIUM_BYTES) {
-        const int8x16_t v = vldrbq_z_s8(x, vctp8q((uint32_t)n));
-
-        vstrbq_s8(to, v);
-        return vaddvq_s8(v);
-    }
-#endif
-    return nncc_bmm_vectors(x, n, stride, to, next);
 }
