@@ -13,10 +13,11 @@ FUZZTIME ?= 20s
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 # nncc as users get it: the C sources are packed, and what runs once for a model is compiled for size, not speed.
-ONCE := ./cmd/... ./frontend/... ./lower/accel/... ./lower/align ./lower/fidelity ./lower/kernel/loops \
-  ./lower/kernel/reference ./lower/legal ./lower/legal4d ./lower/patch ./lower/prune ./lower/signal ./lower/stagepage \
-  ./lower/stream ./lower/verify github.com/go-task/... github.com/spf13/... go.yaml.in/... google.golang.org/... \
-  archive/... debug/... html/... image/... net/... text/...
+ONCE := ./cmd/... ./codegen ./frontend/... ./lower/accel/... ./lower/align ./lower/fidelity ./lower/kernel/cmsisnn \
+  ./lower/kernel/dsp ./lower/kernel/helium ./lower/kernel/loops ./lower/kernel/quantised ./lower/kernel/reference \
+  ./lower/legal ./lower/legal4d ./lower/patch ./lower/prune ./lower/signal ./lower/stagepage ./lower/stream ./lower/verify \
+  github.com/go-task/... github.com/spf13/... go.yaml.in/... google.golang.org/... archive/... debug/... html/... image/... \
+  net/... text/...
 SMALL := -tags packed $(foreach p,$(ONCE),-gcflags=$(p)=-l)
 PACK := $(GO) run ./runtime_c/pack
 
