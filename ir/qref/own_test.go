@@ -289,3 +289,32 @@ func TestCurve(t *testing.T) {
 		testenv.Check(t, !(worst > 2), "%s is %v steps off", name, worst)
 	}
 }
+
+// TestResizeTaps: one multiplication and the least sums give what the definition gives, on both sides of every change.
+func TestResizeTaps(t *testing.T) {
+	r := ownRand(11)
+	built := 0
+	for range 300 {
+		den := [2]int32{between(r, 1, resizeDen), between(r, 1, resizeDen)}
+		h, w := &ResizeAxis{Taps: 1, Index: []int32{0}, Weight: []int16{1}, Den: den[0]},
+			&ResizeAxis{Taps: 1, Index: []int32{0}, Weight: []int16{1}, Den: den[1]}
+		p := &ResizeParams{Channels: 1}
+		p.SetAxes(h, w, randQP(r), randQP(r), 0)
+		k, ok := BuildResizeTaps(p, h, w)
+		if !ok {
+			continue
+		}
+		built++
+		scale := k.Rows.Den / h.Den
+		for _, least := range k.Least[:255] {
+			for sum := least/scale - 1; sum <= least/scale+1; sum++ {
+				acc := sum * scale
+				at := min(max((int32(int64(acc)*int64(k.Mult)>>32)+k.Add)>>k.Shift, 0), 255)
+				got := at - 127 + (acc-k.Least[at])>>31
+				testenv.Require(t, got == int32(p.result(sum)) || sum >= 4*math.MaxUint8*p.Den,
+					"%+v, sum %d: %d, want %d", *p, sum, got, p.result(sum))
+			}
+		}
+	}
+	testenv.Check(t, built > 250, "%d of 300 have constants", built)
+}
