@@ -98,13 +98,20 @@ func (s *State) warnOfFloatNodes() {
 		}
 	}
 	if len(names) > 0 {
-		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s", len(names),
-			firstOf(names, 20))
+		s.warn("float-node", "", "%d nodes are computed in float%s", len(names), s.whyNodes(names))
 	}
 	if len(front) > 0 {
 		s.Diags.Add(diag.Notef("float-front-end", "", "what follows the spectrum is computed in float, up to what "+
 			"compresses its range: %s", firstOf(front, 4)))
 	}
+}
+
+// whyNodes says what keeps nodes in float, these for want of an integer form.
+func (s *State) whyNodes(names []string) string {
+	if s.facts.Quantised && quant.WeightsOnly(s.QDQ) {
+		return ": only weights are quantised (want --calib or --precision int8)"
+	}
+	return ", without an integer form: " + firstOf(names, 20)
 }
 
 // whyFloat says what around a node keeps it in float: in a model with a quantisation of its own, as that stood in

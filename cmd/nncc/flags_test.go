@@ -433,3 +433,25 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantisedWeights: a model of quantised weights is computed in float, which is said, until a
+// flag asks for more; then it is quantised like a float model.
+func TestQuantisedWeights(t *testing.T) {
+	dir := t.TempDir()
+	m := writeModel(t, filepath.Join(dir, "weights.onnx"), `(float[1, 4] x) => (float[1, 4] y)
+<int8[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}, float s = {0.5}, int8 z = {0}>
+{ f = DequantizeLinear (w, s, z) y = MatMul (x, f) }`)
+	npy := writeNpy(t, filepath.Join(dir, "x.npy"))
+	layers := filepath.Join(dir, "layers.yaml")
+	must(t, os.WriteFile(layers, []byte("layers: {\"*\": int8}\n"), 0o644))
+	for _, c := range [][2]string{{"", "only weights are quantised"}, {"--calib=" + npy, "(int8)"},
+		{"--precision=int8", "(int8)"}, {"--precision=int16x8", "(int16x8)"}, {"--weights=int4", "(int4)"},
+		{"--layers-config=" + layers, "(int8)"}} {
+		args := append(slices.DeleteFunc([]string{c[0]}, func(s string) bool { return s == "" }), m)
+		args = append([]string{"compile", "-board", "host", "--out", filepath.Join(dir, "out")}, args...)
+		code, out, msg := call(args...)
+		testenv.Check(t, code == 0 && strings.Contains(out+msg, c[1]), "%v: exit status %d: %s%s", args, code, out, msg)
+	}
+	code, _, msg := call("quantize", "--out", filepath.Join(dir, "q.onnx"), m)
+	testenv.Check(t, code == 0, "quantize: exit status %d: %s", code, msg)
+}

@@ -27,6 +27,9 @@ var beyond = map[string]func(l *tflitetest.Layer, in []*tensor.Dense) [][]float6
 	"ATAN2": func(_ *tflitetest.Layer, in []*tensor.Dense) [][]float64 {
 		return [][]float64{each(in[0], func(i int, v float64) float64 { return math.Atan2(v, in[1].Float(i)) })}
 	},
+	"RELU_0_TO_1": func(_ *tflitetest.Layer, in []*tensor.Dense) [][]float64 {
+		return [][]float64{each(in[0], func(_ int, v float64) float64 { return min(max(v, 0), 1) })}
+	},
 	"SIGN": func(_ *tflitetest.Layer, in []*tensor.Dense) [][]float64 {
 		return [][]float64{each(in[0], func(_ int, v float64) float64 { return float64(cmp.Compare(v, 0)) })}
 	},

@@ -164,3 +164,34 @@ func TestFloatBorders(t *testing.T) {
 			"%s: %v, the model gives %v", moved, got[0], want[0])
 	}
 }
+
+// TestFreeWeights: a graph that quantises constants alone becomes one in float with the same
+// results; where a value that it computes is quantised, too, it stays.
+func TestFreeWeights(t *testing.T) {
+	for more, free := range map[string]bool{"%y = Relu(%c)": true,
+		"%e = QuantizeLinear(%c, %ws, %wz) %y = DequantizeLinear(%e, %ws, %wz)": false} {
+		g := irtest.Parse(t, `graph "g" {
+  in %x : f32[1,2,3,4]
+  const %w : i8[3,2,1,1] = rand 4
+  const %real : f32[3] = rand 5
+  const %scales : f32[3] = {0.5, 0.25, 1}
+  const %zeros : i8[3] = {1, 0, -3}
+  const %ws : f32[] = {0.015625}
+  const %wz : i8[] = {0}
+  %k = DequantizeLinear(%w, %scales, %zeros) {axis=0}
+  %q = QuantizeLinear(%real, %ws, %wz)
+  %b = DequantizeLinear(%q, %ws, %wz)
+  %c = Conv(%x, %k, %b)
+  `+more+`
+  out "y" = %y
+}`)
+		in := irtest.Inputs(g, 9)
+		want := irtest.Run(t, g, in)[0]
+		testenv.Check(t, quant.WeightsOnly(g) == free, "%s: weights only %v", more, !free)
+		testenv.Check(t, quant.FreeWeights(g) == nil, "%s", more)
+		irtest.Verify(t, g)
+		testenv.Check(t, slices.Equal(irtest.Run(t, g, in)[0].Floats(), want.Floats()), "%s: other results", more)
+		left := slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool { return n.Op.Name == "DequantizeLinear" })
+		testenv.Check(t, left != free, "%s: %s", more, g)
+	}
+}

@@ -223,3 +223,36 @@ func FoldConstants(g *ir.Graph, outputs bool) (err error) {
 	}
 	return nil
 }
+
+// FreeWeights makes a float graph of one in which constants alone are quantised:
+// what they stand for takes their place. It leaves any other.
+func FreeWeights(g *ir.Graph) (err error) {
+	defer fail.Catch(&err)
+	for _, n := range quantisedWeights(g) {
+		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, evalIn(n, nil)[0]))
+		g.Remove(n)
+	}
+	return nil
+}
+
+// WeightsOnly reports a graph that quantises constants and nothing that it computes.
+func WeightsOnly(g *ir.Graph) bool { return len(quantisedWeights(g)) > 0 }
+
+// quantisedWeights are the nodes that quantise constants and dequantise them; nil where
+// others quantise what is computed.
+func quantisedWeights(g *ir.Graph) (nodes []*ir.Node) {
+	constant := map[*ir.Value]bool{}
+	for _, n := range g.Nodes {
+		if n.Op != op.QuantizeLinear && n.Op != op.DequantizeLinear {
+			continue
+		}
+		for _, v := range n.In {
+			if v != nil && v.Const == nil && !constant[v] {
+				return nil
+			}
+		}
+		constant[n.Out[0]] = true
+		nodes = append(nodes, n)
+	}
+	return nodes
+}

@@ -16,6 +16,8 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // load reads and imports the model. shapes (by input name) may be nil. The model's values
@@ -33,7 +35,17 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 		return nil, nil, &InputError{err}
 	}
 	m.Release()
-	return m, g, nil
+	if c.quantises() {
+		err = quant.FreeWeights(g)
+	}
+	return m, g, err
+}
+
+// quantises: the flags ask for a quantisation of the activations, too, where a model has
+// one of its weights.
+func (c *Config) quantises() bool {
+	return len(c.Calib) > 0 && !c.unquantised() || c.Precision == option.Int8 || c.Precision == option.Int16x8 ||
+		c.Weights == option.Int4Weights || c.LayersConfig != "" || c.Sensitivity || c.Eval.Propose != ""
 }
 
 func (c *Config) modelAndBoard() (_ *boards.Spec, _ *ir.Graph, err error) {

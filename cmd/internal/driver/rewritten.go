@@ -166,6 +166,7 @@ func (c *Config) QuantizeModel() (_ *Rewritten, err error) {
 	_, g := fail.Must2(c.load(nil))
 	r := &Rewritten{Form: lower.NewForm(), replace: c.replaceFiles}
 	r.nodes[0] = len(g.Nodes)
+	fail.Check(quant.FreeWeights(g))
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already", c.Model)
 	}

@@ -106,6 +106,7 @@ func init() {
 		"REDUCE_PROD":             {2, 1, reduce("ReduceProd")},
 		"RELU":                    {1, 1, function(reluOf, relu, atLeast0)},
 		"RELU6":                   {1, 1, function(relu6Of, activation(actRelu6), from0To6)},
+		"RELU_0_TO_1":             {1, 1, func(n *node) { n.result("Clip", vals{n.real(0), n.limit(0), n.limit(1)}) }},
 		"RELU_N1_TO_1":            {1, 1, activation(actReluN1)},
 		"RESHAPE":                 {1, 1, reshape},
 		"RESIZE_BILINEAR":         {1, 1, resizeBilinear},

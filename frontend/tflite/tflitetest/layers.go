@@ -48,6 +48,7 @@ func (all *layerList) elementwise() {
 	}
 	all.add("LEAKY_RELU", "f32 i8 i16", with(75, 0.2), in(2, 15), rescaled(2, 15))
 	all.add("RELU6", "f32 i8 i16", with(0), in(2, 15), out(2, 15))
+	all.add("RELU_0_TO_1", "f32", with(0), in(2, 15), out(2, 15))
 	for op, at := range map[string]part{"LOGISTIC": out(3, 9).scaled("i8", 1./256, -128),
 		"TANH": out(3, 9).scaled("i8", 1./128, 0), "SOFTMAX": out(3, 9).scaled("i8", 1./256, -128)} {
 		all.add(op, "f32 i8 i16", with(9, 1.0), in(3, 9), at.scaled("i16", 1./32768, 0))
