@@ -26,35 +26,36 @@ type assembler struct {
 // assemble rebuilds a tensor in its logical shape from parts by data movement
 // of any rank: this is what the restoring graph does.
 func assemble(b *builder, parts []*part, shape []int) *ir.Value {
-	ps := clones(parts)
-	for k := range shape {
-		refuseIf(!alignDigits(ps, k), "the pieces of dimension %d do not fit together", k)
-	}
+	ps, all := clones(parts), make([][]int, len(shape))
 	a := &assembler{b: b, rank: len(shape), plain: true}
-	for k, ds := range ps[0].dims {
-		a.digits = append(a.digits, slices.Repeat([]int{k}, len(ds))...)
-		a.plain = a.plain && len(ds) <= 1
+	for k, size := range shape {
+		cuts, ok := alignDigits(ps, k)
+		refuseIf(!ok, "the pieces of dimension %d do not fit together", k)
+		if size == 1 {
+			cuts = nil
+		}
+		a.digits = append(a.digits, slices.Repeat([]int{k}, len(cuts))...)
+		a.plain = a.plain && len(cuts) <= 1
+		all[k] = cuts
 	}
-	return b.reshape(a.join(lists.Map(ps, b.boxed)).v, shape)
+	return b.reshape(a.join(lists.Map(ps, func(p *part) box { return b.boxed(p, all) })).v, shape)
 }
 
 // boxed brings the data of a part into the order of its digits.
-func (b *builder) boxed(p *part) box {
-	var atoms []int
-	x := box{v: p.val}
-	for _, ds := range p.dims {
-		for _, d := range ds {
-			atoms = append(atoms, d.atoms...)
-			x.start, x.size = append(x.start, d.start), append(x.size, p.len(d))
+func (b *builder) boxed(p *part, cuts [][]int) box {
+	x, atoms := box{v: p.val}, p.atomsOf(ir.Identity(len(cuts))...)
+	for k := range cuts {
+		for _, d := range slices.Backward(p.digits(k, cuts[k])) {
+			x.start, x.size = append(x.start, d.start), append(x.size, count(d.atoms))
 		}
 	}
-	runs := runsOf(slices.Concat(p.axes[:]...), atoms)
+	runs := runsOf(p.axes.all(), atoms)
 	perm := ir.Identity(len(runs))
 	slices.SortFunc(perm, func(x, y int) int {
 		return slices.Index(atoms, runs[x][0]) - slices.Index(atoms, runs[y][0])
 	})
 	if !slices.IsSorted(perm) {
-		x.v = b.transpose(b.reshape(x.v, lists.Map(runs, p.count)), perm)
+		x.v = b.transpose(b.reshape(x.v, lists.Map(runs, count)), perm)
 	}
 	return x
 }

@@ -188,7 +188,7 @@ func (b *builder) get(r *rep) []*part {
 		if !b.batches && r.konst == nil && len(r.shape) != 4 && len(p.axes[axN]) > 0 {
 			p = onChannels(r.shape)
 		}
-		p.val = b.reshape(r.whole, p.shape())
+		p.val = b.reshape(r.whole, p.axes.shape())
 		r.parts = []*part{p}
 	}
 	return r.parts
@@ -211,12 +211,10 @@ func (b *builder) logical(r *rep) *ir.Value {
 	}
 	p := parts[0]
 	t := initial(r.shape)
-	var want [4][]int
-	for d := range r.shape {
-		as := p.atomsOf(d)
-		if len(as) > 0 {
-			x, _ := t.axisOf(t.dims[d][0].atoms[0])
-			want[x] = append(want[x], as...)
+	var want axes
+	for x, as := range t.axes {
+		for _, a := range as {
+			want[x] = append(want[x], p.atomsOf(a.dim)...)
 		}
 	}
 	q := b.relayout(p, want)
@@ -240,19 +238,17 @@ func arranged(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 			st[rank-len(own)+i] = own[i]
 		}
 	}
-	atom, base := p.strides(st)
-	shape := make([]int, 4)
+	base, shape := 0, make([]int, 4)
+	for k, i := range p.start {
+		base += i * st[k]
+	}
 	var dims, strides []int
 	for x, as := range p.axes {
-		varies := false
-		for _, a := range as {
-			varies = varies || atom[a] != 0
-		}
 		shape[x] = 1
-		if varies {
-			shape[x] = p.count(as)
+		if slices.ContainsFunc(as, func(a atom) bool { return st[a.dim] != 0 }) {
+			shape[x] = count(as)
 			for _, a := range as {
-				dims, strides = append(dims, p.size[a]), append(strides, atom[a])
+				dims, strides = append(dims, a.size), append(strides, a.step*st[a.dim])
 			}
 		}
 	}

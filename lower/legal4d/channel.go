@@ -7,7 +7,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -34,74 +33,88 @@ func (b *builder) wholeParts(v *ir.Value, dims ...int) []*part {
 // lies on C further out is cut into slices when there are few and the part is
 // all of it, or moved away.
 func (b *builder) toChannels(p *part, dims ...int) []*part {
-	own := p.atomsOf(dims...)
-	if slices.Equal(p.axes[axC], own) {
+	own, on := p.atomsOf(dims...), p.axes[axC]
+	if slices.Equal(on, own) {
 		return []*part{p}
 	}
-	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) {
-		if !p.covers(p.axes[axC][:k]) || p.count(p.axes[axC][:k]) > maxHeads {
-			return []*part{b.apart(p, axC, k)}
-		}
-		ps := []*part{p}
-		for range k {
-			var next []*part
-			for _, q := range ps {
-				next = append(next, b.unroll(q, q.axes[axC][0])...)
-			}
-			ps = next
-		}
-		return ps
+	k := len(on) - len(own)
+	if k <= 0 || len(own) == 0 || !slices.Equal(on[k:], own) {
+		return []*part{b.moveToChannels(p, own)}
 	}
-	return []*part{b.moveToChannels(p, own)}
+	if !p.covers(on[:k]) || count(on[:k]) > maxHeads {
+		return []*part{b.apart(p, axC, k)}
+	}
+	ps := []*part{p}
+	for range k {
+		var next []*part
+		for _, q := range ps {
+			next = append(next, b.unroll(q, q.axes[axC][0])...)
+		}
+		ps = next
+	}
+	return ps
 }
 
 // moveToChannels is toChannels of atoms without slices: what lies on C moves to H, or to W where nothing else lies.
-func (b *builder) moveToChannels(p *part, own []int) *part {
-	n, c := without(p.axes[axN], own), without(p.axes[axC], own)
-	h, w := without(p.axes[axH], own), without(p.axes[axW], own)
-	switch {
-	case len(w) > 0:
-		h = slices.Concat(c, h)
-	case len(h) > 0 && len(c) > 0:
-		w = c
+func (b *builder) moveToChannels(p *part, own []atom) *part {
+	want := p.axes.without(own)
+	switch c := want[axC]; {
+	case len(want[axW]) > 0:
+		want[axH] = slices.Concat(c, want[axH])
+	case len(want[axH]) > 0 && len(c) > 0:
+		want[axW] = c
 	default: // rows of matrices lie on W everywhere
-		h, w = nil, slices.Concat(c, h)
+		want[axH], want[axW] = nil, slices.Concat(c, want[axH])
 	}
-	return b.relayout(p, [4][]int{axN: n, axC: own, axH: h, axW: w})
+	want[axC] = own
+	return b.relayout(p, want)
 }
 
-func without(as, drop []int) []int {
-	return lists.Filter(as, func(a int) bool { return !slices.Contains(drop, a) })
-}
-
-// lanes computes an operator along one dimension, on C.
-func lanes(b *builder, n *ir.Node) []*rep {
-	b.math = true
-	rank := n.In[0].Type.Rank()
-	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
-	d := op.AxisOf(n, rank)
-	ps := b.wholeParts(n.In[0], d)
+// onEach is the result of n from parts of which each covers all of some dimensions; f computes
+// in place.
+func onEach(n *ir.Node, ps []*part, to func(p *part) []*part, f func(p *part)) []*rep {
 	var out []*part
 	for _, p := range ps {
-		for _, q := range b.toChannels(p, d) {
+		for _, q := range to(p) {
 			q = q.clone()
-			attrs := n.Attrs.Clone()
-			attrs["axis"] = ir.Int(1)
-			if arg {
-				attrs["keepdims"] = ir.Int(1)
-			}
-			q.val = b.emitAs(n.Out[0].Type, n.Op, "", attrs, q.val)
-			if arg {
-				q.axes[axC] = nil
-				q.dims[d] = nil
-				if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
-					q.dims = slices.Delete(q.dims, d, d+1)
-				}
-			}
+			f(q)
 			out = append(out, q)
 		}
 	}
 	return result(n, out)
+}
+
+// alongChannels computes n with dimensions on C, alone.
+func (b *builder) alongChannels(n *ir.Node, dims []int, f func(p *part)) []*rep {
+	b.math = true
+	return onEach(n, b.wholeParts(n.In[0], dims...), func(p *part) []*part { return b.toChannels(p, dims...) }, f)
+}
+
+// lanes computes an operator along one dimension, on C.
+func lanes(b *builder, n *ir.Node) []*rep {
+	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
+	d := op.AxisOf(n, n.In[0].Type.Rank())
+	return b.alongChannels(n, []int{d}, func(p *part) {
+		attrs := n.Attrs.Clone()
+		attrs["axis"] = ir.Int(1)
+		if arg {
+			attrs["keepdims"] = ir.Int(1)
+		}
+		p.val = b.emitAs(n.Out[0].Type, n.Op, "", attrs, p.val)
+		if arg {
+			p.axes[axC] = nil
+			p.reduced(n, d)
+		}
+	})
+}
+
+// reduced has one index of dimensions, and none where n does not keep them.
+func (p *part) reduced(n *ir.Node, dims ...int) {
+	for _, d := range dims {
+		p.shape[d], p.start[d] = 1, 0
+	}
+	q, _ := p.reshaped(n.Out[0].Type.Shape)
+	*p = *q
 }
 
 // layerNorm normalises the trailing dimensions, on C. ONNX's operator works on
@@ -127,20 +140,13 @@ func layerNorm(b *builder, n *ir.Node) []*rep {
 		refuseIf(d.Len() != tensor.Count(x[axis:]), "a parameter is broadcast")
 		params = append(params, b.constant(v.Name, d.Reshaped([]int{d.Len()}), q))
 	}
-	ps := b.wholeParts(n.In[0], dims...)
-	var out []*part
-	for _, p := range ps {
-		for _, q := range b.toChannels(p, dims...) {
-			q = q.clone()
-			v := b.transpose(q.val, []int{0, 2, 3, 1})
-			attrs := n.Attrs.Clone()
-			attrs["axis"] = ir.Int(-1)
-			v = b.emitAs(n.Out[0].Type, n.Op, "", attrs, append([]*ir.Value{v}, params...)...)
-			q.val = b.transpose(v, []int{0, 3, 1, 2})
-			out = append(out, q)
-		}
-	}
-	return result(n, out)
+	return b.alongChannels(n, dims, func(p *part) {
+		v := b.transpose(p.val, []int{0, 2, 3, 1})
+		attrs := n.Attrs.Clone()
+		attrs["axis"] = ir.Int(-1)
+		v = b.emitAs(n.Out[0].Type, n.Op, "", attrs, append([]*ir.Value{v}, params...)...)
+		p.val = b.transpose(v, []int{0, 3, 1, 2})
+	})
 }
 
 // batchNorm scales and shifts by one number for each index of dimension 1, which
@@ -152,30 +158,25 @@ func batchNorm(b *builder, n *ir.Node) []*rep {
 	for _, v := range n.In[1:] {
 		refuseIf(v.Const == nil, "its parameter %s is not constant", v.Name)
 	}
-	ps := b.parts(n.In[0])
-	var out []*part
-	for _, p := range ps {
-		qs := []*part{p}
+	to := func(p *part) []*part {
 		if rank > 1 && !p.lies(1, axC) {
-			qs = b.toChannels(p, 1)
+			return b.toChannels(p, 1)
 		}
-		for _, q := range qs {
-			q = q.clone()
-			in := []*ir.Value{q.val}
-			for _, v := range n.In[1:] {
-				in = append(in, b.constant(b.name("const"), perChannel(v.Const, rank, q), nil))
-			}
-			q.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
-			out = append(out, q)
-		}
+		return []*part{p}
 	}
-	return result(n, out)
+	return onEach(n, b.parts(n.In[0]), to, func(p *part) {
+		in := []*ir.Value{p.val}
+		for _, v := range n.In[1:] {
+			in = append(in, b.constant(b.name("const"), perChannel(v.Const, rank, p), nil))
+		}
+		p.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
+	})
 }
 
 // perChannel are numbers for the indices of dimension 1 of a tensor, laid out for
 // the channels of a part of it that has the dimension on C.
 func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
-	k := p.count(p.axes[axC])
+	k := count(p.axes[axC])
 	if d.Len() > 1 {
 		shape := slices.Repeat([]int{1}, rank)
 		shape[1] = d.Len()
@@ -193,31 +194,22 @@ func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 func reduces(b *builder, n *ir.Node) []*rep {
 	axes := fail.Must(op.ReduceAxes(n))
 	refuseIf(len(axes) == 0 || !standsForReals(n.Out[0]), "it reduces nothing, or integers")
-	ps := b.wholeParts(n.In[0], axes...)
-	var out []*part
-	for _, p := range ps {
-		q := b.reduce(n, p.clone(), axes)
-		for i := len(axes) - 1; i >= 0; i-- {
-			q.dims[axes[i]] = nil
-			if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
-				q.dims = slices.Delete(q.dims, axes[i], axes[i]+1)
-			}
-		}
-		out = append(out, q)
-	}
-	return result(n, out)
+	return onEach(n, b.wholeParts(n.In[0], axes...), func(p *part) []*part {
+		return []*part{b.reduce(n, p.clone(), p.atomsOf(axes...))}
+	}, func(p *part) { p.reduced(n, axes...) })
 }
 
-func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
+// reduce folds the atoms own of a part.
+func (b *builder) reduce(n *ir.Node, p *part, own []atom) *part {
 	b.math = true
-	own := p.atomsOf(axes...)
 	t := n.Out[0].Type
 	p = b.forReduction(p, own, t.Quant != nil)
 	q := p.clone()
+	q.axes = p.axes.without(own)
 	var space []int
 	all := true
 	for x := range q.axes {
-		switch on := len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]); {
+		switch on := len(q.axes[x]) < len(p.axes[x]); {
 		case x == axC && on:
 			q.val = b.reduceChannels(n, q.val)
 		case x >= axH && on:
@@ -225,14 +217,13 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 		case x >= axH:
 			all = all && q.val.Type.Shape[x] == 1
 		}
-		q.axes[x] = without(q.axes[x], own)
 	}
 	if len(space) > 0 {
 		q.val = b.reduceSpace(n, q.val, space, all)
 	}
 	if t.Quant != nil && q.val == p.val && !(t.DType == p.val.Type.DType && t.Quant.Equal(p.val.Type.Quant)) {
 		// One element of each: the operator only gives it another scale.
-		x := p.freeAxis()
+		x := p.freeAxis(axW, axH, axC, axN)
 		refuseIf(x < 0, "no axis of size 1 is left to reduce")
 		q.val = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, q.val, b.ints([]int{x}))
 	}
@@ -242,23 +233,20 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 // forReduction lays a part out so that what is reduced, own, has its axes for itself, and
 // none on N. Other operators round integers at another place: of quantised values all
 // goes to space, where the operator itself reduces.
-func (b *builder) forReduction(p *part, own []int, quantised bool) *part {
-	mixed := false
-	for x, as := range p.axes {
-		rest := len(without(as, own))
-		mixed = mixed || rest > 0 && rest < len(as) || rest < len(as) && (x == axN || x == axC && quantised)
+func (b *builder) forReduction(p *part, own []atom, quantised bool) *part {
+	for x, as := range p.axes.without(own) {
+		if len(as) < len(p.axes[x]) && (len(as) > 0 || x == axN || x == axC && quantised) {
+			return b.alone(p, own)
+		}
 	}
-	if !mixed {
-		return p
-	}
-	return b.alone(p, own)
+	return p
 }
 
 // alone lays atoms on W, and what else lies there on H.
-func (b *builder) alone(p *part, own []int) *part {
-	space := slices.Concat(p.axes[axH], p.axes[axW])
-	return b.relayout(p, [4][]int{axN: without(p.axes[axN], own), axC: without(p.axes[axC], own),
-		axH: without(space, own), axW: own})
+func (b *builder) alone(p *part, own []atom) *part {
+	want := p.axes.without(own)
+	want[axH], want[axW] = slices.Concat(want[axH], want[axW]), own
+	return b.relayout(p, want)
 }
 
 // reduceChannels folds C: a sum or mean as a convolution.

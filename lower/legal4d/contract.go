@@ -109,7 +109,7 @@ func conv(b *builder, n *ir.Node) []*rep {
 	r := b.of(n.In[0])
 	refuseIf(r.konst != nil || !pointwise(n) || r.whole != nil, "it is a convolution")
 	ps := b.get(r)
-	refuseIf(len(ps) == 1 && slices.Equal(ps[0].shape(), r.shape), "it is a convolution")
+	refuseIf(len(ps) == 1 && slices.Equal(ps[0].axes.shape(), r.shape), "it is a convolution")
 	w := n.In[1].Const
 	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant,
 		fc: ir.AttrsOf[op.ConvAttrs](n).FcScale != 0}
@@ -149,19 +149,18 @@ func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 			rest := len(without(as, own))
 			fits = fits && (rest == 0 || rest == len(as))
 		}
-		if len(p.axes[axC]) == 0 && len(own) > 0 && tensor.Count(p.shape()) > p.count(own) {
+		if len(p.axes[axC]) == 0 && len(own) > 0 && count(p.axes.all()) > count(own) {
 			fits = false // rows beside a kernel on one channel
 		}
 		if !fits {
 			p = b.moveToChannels(p, own)
-			own = p.atomsOf(kd)
 		}
 		out = append(out, b.convolve(n, p.clone(), kd, own, f))
 	}
 	return result(n, out)
 }
 
-func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *part {
+func (b *builder) convolve(n *ir.Node, p *part, kd int, own []atom, f *factor) *part {
 	b.math = true
 	w, wq := f.w, f.wq
 	if wq != nil && len(wq.Scale) == 1 {
@@ -169,16 +168,13 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *p
 	}
 	m, k := w.Shape[0], w.Shape[1]
 	// where index k of the matrix lies in [C, H, W]
-	one := make([]int, len(p.dims))
-	one[kd] = 1
-	atom, _ := p.strides(one)
 	kernel := []int{1, 1, 1}
 	dims, st := []int{m}, []int{k}
 	for i, x := range []int{axC, axH, axW} {
 		if len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]) {
-			kernel[i] = p.count(p.axes[x])
+			kernel[i] = count(p.axes[x])
 			for _, a := range p.axes[x] {
-				dims, st = append(dims, p.size[a]), append(st, atom[a])
+				dims, st = append(dims, a.size), append(st, a.step)
 			}
 		}
 	}
@@ -193,17 +189,9 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *p
 		attrs["fc_scale"] = ir.Int(1)
 	}
 	maps.Copy(attrs, op.ActAttrs(n))
-	v := b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
-	for x := range p.axes {
-		p.axes[x] = without(p.axes[x], own)
-	}
-	p.dims[kd] = nil
-	if m > 1 {
-		a := p.newAtom(m)
-		p.axes[axC] = append([]int{a}, p.axes[axC]...)
-		p.dims[kd] = []digit{{m, 0, []int{a}}}
-	}
-	p.val = v
+	p.val = b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
+	p.axes = p.axes.without(own)
+	p.fill(kd, m, axC)
 	return p
 }
 
@@ -239,13 +227,12 @@ func batched(b *builder, n *ir.Node) []*rep {
 func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 	var out []*part
 	for _, p := range ps {
-		p = p.clone()
-		p.dims = slices.Concat(make([][]digit, rank-len(p.dims)), p.dims)
+		p = p.lifted(rank)
 		batch := p.atomsOf(ir.Identity(rank - 2)...)
 		for _, as := range p.axes { // slices must not cut what is multiplied
 			k := len(without(as, batch))
 			if k > 0 && k < len(as) && len(without(as[:len(as)-k], batch)) > 0 {
-				p = b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
+				p = b.relayout(p, axes{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
 				break
 			}
 		}
@@ -253,21 +240,18 @@ func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 		for len(work) > 0 {
 			q := work[0]
 			work = work[1:]
-			atom := -1
-			for d := range rank - 2 {
-				for _, a := range q.atomsOf(d) {
-					// the outermost on its axis first: its slices are contiguous
-					if _, pos := q.axisOf(a); atom < 0 || pos == 0 {
-						atom = a
-					}
-				}
-			}
-			if atom < 0 || !cut {
-				q.normalise()
-				out = append(out, q)
+			batch := q.atomsOf(ir.Identity(rank - 2)...)
+			if len(batch) == 0 || !cut {
+				out = append(out, q.normal())
 				continue
 			}
-			work = append(b.unroll(q, atom), work...)
+			outer := batch[0]
+			for _, a := range batch[1:] { // the outermost on its axis first: its slices are contiguous
+				if _, pos := q.axisOf(a); pos == 0 {
+					outer = a
+				}
+			}
+			work = append(b.unroll(q, outer), work...)
 		}
 	}
 	return out
@@ -276,45 +260,33 @@ func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 // matrices multiplies two parts whose batch dimensions meet; nil when they are
 // of different batches.
 func (b *builder) matrices(n *ir.Node, p, q *part, rank int) *part {
-	var batchP, batchQ []int
 	for d := range rank - 2 {
-		if len(p.dims[d]) == 0 || len(q.dims[d]) == 0 {
+		if p.shape[d] == 1 || q.shape[d] == 1 {
 			refuseIf(len(p.atomsOf(d))+len(q.atomsOf(d)) > 0, "a batch is broadcast")
 			continue
 		}
-		refuseIf(!alignDigits([]*part{p, q}, d) || len(p.dims[d]) != len(q.dims[d]),
-			"the batches of the factors are cut differently")
-		for j := range p.dims[d] {
-			pd, qd := &p.dims[d][j], &q.dims[d][j]
-			if pd.start+p.len(*pd) <= qd.start || qd.start+q.len(*qd) <= pd.start {
+		cuts, ok := alignDigits([]*part{p, q}, d)
+		refuseIf(!ok, "the batches of the factors are cut differently")
+		ps, qs := p.digits(d, cuts), q.digits(d, cuts)
+		for j := range slices.Backward(cuts) {
+			if ps[j].end() <= qs[j].start || qs[j].end() <= ps[j].start {
 				return nil
 			}
-			refuseIf(pd.start != qd.start || p.len(*pd) != q.len(*qd) || !refine(p, pd, q, qd),
-				"the batches of the factors are cut differently")
-			batchP, batchQ = append(batchP, pd.atoms...), append(batchQ, qd.atoms...)
+			refuseIf(ps[j].start != qs[j].start || ps[j].end() != qs[j].end() ||
+				!refine(p, q, ps[j].atoms, qs[j].atoms), "the batches of the factors are cut differently")
 		}
 	}
-	mp, nq := p.atomsOf(rank-2), q.atomsOf(rank-1)
-	p2 := b.relayout(p, [4][]int{axC: batchP, axH: mp, axW: p.atomsOf(rank - 1)})
-	q2 := b.relayout(q, [4][]int{axC: batchQ, axH: q.atomsOf(rank - 2), axW: nq})
+	batch := ir.Identity(rank - 2)
+	m, k, l := p.atomsOf(rank-2), p.atomsOf(rank-1), q.atomsOf(rank-1)
+	p = b.relayout(p, axes{axC: p.atomsOf(batch...), axH: m, axW: k})
+	q = b.relayout(q, axes{axC: q.atomsOf(batch...), axH: q.atomsOf(rank - 2), axW: l})
 	b.math = true
-	v := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
-	o := p2.clone()
-	o.val = v
-	o.axes[axW] = nil
-	o.dims[rank-1] = nil
-	for _, d := range q2.dims[rank-1] {
-		nd := digit{d.n, d.start, nil}
-		for _, a := range d.atoms {
-			na := o.newAtom(q2.size[a])
-			nd.atoms = append(nd.atoms, na)
-			o.axes[axW] = append(o.axes[axW], na)
-		}
-		o.dims[rank-1] = append(o.dims[rank-1], nd)
-	}
-	for d := range rank - 2 { // a batch that p broadcasts is q's
-		if len(o.dims[d]) == 0 {
-			o.dims[d] = cloneDigits(q2.dims[d])
+	o := p.clone()
+	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), p.val, q.val)
+	o.axes[axW] = l
+	for d, size := range q.shape {
+		if d < rank-2 && o.shape[d] == 1 || d == rank-1 { // a batch that p broadcasts is q's
+			o.shape[d], o.start[d] = size, q.start[d]
 		}
 	}
 	return o

@@ -55,10 +55,7 @@ func (b *builder) operand(n *ir.Node, i int) []*part {
 	case asWhole(n, i):
 		refuse("input %d (%s) is not constant", i, v.Name)
 	}
-	ps := clones(b.parts(v))
-	for _, p := range ps {
-		p.dims = slices.Concat(make([][]digit, n.Out[0].Type.Rank()-len(p.dims)), p.dims)
-	}
+	ps := lists.Map(b.parts(v), func(p *part) *part { return p.lifted(n.Out[0].Type.Rank()) })
 	if !b.mixing[n.Out[0]] {
 		ps = b.joinNarrow(ps)
 	}
@@ -76,12 +73,9 @@ func (b *builder) joinNarrow(ps []*part) []*part {
 	if len(ps) == 1 {
 		return ps
 	}
-	for d := range ps[0].dims {
-		thin := true
-		for _, p := range ps {
-			thin = thin && p.count(p.axes[axC]) < narrowChannels && p.lies(d, axC)
-		}
-		if thin {
+	for d := range ps[0].shape {
+		wide := func(p *part) bool { return count(p.axes[axC]) >= narrowChannels || !p.lies(d, axC) }
+		if !slices.ContainsFunc(ps, wide) {
 			ps = b.tryMerge(ps, d, axC)
 		}
 	}
@@ -96,108 +90,89 @@ func (b *builder) meet(t []*part, i int, p *part) [][]*part {
 			continue
 		}
 		q, p = q.clone(), p.clone()
-		for d := range p.dims {
-			if len(q.dims[d]) == 0 || len(p.dims[d]) == 0 {
+		for d := range p.shape {
+			if q.shape[d] == 1 || p.shape[d] == 1 {
 				continue // broadcast
 			}
-			refuseIf(!alignDigits([]*part{q, p}, d), "operands are cut into pieces that do not fit")
-			for j := range p.dims[d] {
-				pd, qd := p.dims[d][j], q.dims[d][j]
-				lo, hi := max(pd.start, qd.start), min(pd.start+p.len(pd), qd.start+q.len(qd))
+			cuts, ok := alignDigits([]*part{q, p}, d)
+			refuseIf(!ok, "operands are cut into pieces that do not fit")
+			ps, qs := p.digits(d, cuts), q.digits(d, cuts)
+			for j := range slices.Backward(cuts) {
+				lo, hi := max(ps[j].start, qs[j].start), min(ps[j].end(), qs[j].end())
 				if lo >= hi {
 					return nil
 				}
-				if lo > pd.start || hi < pd.start+p.len(pd) {
-					return b.meetAll([][]*part{t}, i, b.narrow(p, d, j, lo-pd.start, hi-pd.start))
+				if lo > ps[j].start || hi < ps[j].end() {
+					return b.meetAll([][]*part{t}, i, b.narrow(p, ps[j].atoms, lo-ps[j].start, hi-ps[j].start))
 				}
-				if lo > qd.start || hi < qd.start+q.len(qd) {
-					qs := b.narrow(q, d, j, lo-qd.start, hi-qd.start)
-					var ts [][]*part
-					for _, q := range qs {
-						u := slices.Clone(t)
-						u[k] = q
-						ts = append(ts, u)
-					}
+				if lo > qs[j].start || hi < qs[j].end() {
+					ts := lists.Map(b.narrow(q, qs[j].atoms, lo-qs[j].start, hi-qs[j].start), func(q *part) []*part {
+						return replaced(t, k, q)
+					})
 					return b.meetAll(ts, i, []*part{p})
 				}
 			}
 		}
 	}
-	u := slices.Clone(t)
-	u[i] = p
-	return [][]*part{u}
+	return [][]*part{replaced(t, i, p)}
+}
+
+// replaced has p in the place of operand i.
+func replaced(t []*part, i int, p *part) []*part {
+	t = slices.Clone(t)
+	t[i] = p
+	return t
 }
 
 func (b *builder) meetAll(ts [][]*part, i int, ps []*part) [][]*part {
 	var out [][]*part
 	for _, t := range ts {
 		for _, p := range ps {
-			q := p.clone()
-			q.normalise()
-			out = append(out, b.meet(t, i, q)...)
+			out = append(out, b.meet(t, i, p.normal())...)
 			refuseIf(len(out) > maxUnroll, "more than %d pieces", maxUnroll)
 		}
 	}
 	return out
 }
 
-// widen adds the dimensions of shape that o broadcasts: in the digits of the operand of t that has them, whole
+// widen adds the dimensions of shape that o broadcasts: as the operand of t that has them, whole
 // where constants alone have them.
 func (o *part) widen(t []*part, shape []int) {
-	for d := range o.dims {
-		if len(o.dims[d]) > 0 {
+	for d, size := range shape {
+		if o.shape[d] == size {
 			continue
 		}
-		for _, p := range t {
-			if p != nil && len(p.dims[d]) > 0 {
-				for _, dg := range p.dims[d] {
-					nd := digit{dg.n, dg.start, nil}
-					for _, a := range dg.atoms {
-						nd.atoms = append(nd.atoms, o.spread(p.size[a]))
-					}
-					o.dims[d] = append(o.dims[d], nd)
-				}
-				break
+		o.shape[d] = size
+		as := []atom{{d, 1, size}}
+		if k := slices.IndexFunc(t, func(p *part) bool { return p != nil && p.shape[d] > 1 }); k >= 0 {
+			o.start[d], as = t[k].start[d], t[k].atomsOf(d)
+		}
+		for _, a := range as { // on the first of W, H, C that is free, on W where none is
+			x := o.freeAxis(axW, axH, axC)
+			if x < 0 {
+				x = axW
 			}
-		}
-		if len(o.dims[d]) == 0 && shape[d] > 1 {
-			o.dims[d] = []digit{{shape[d], 0, []int{o.spread(shape[d])}}}
+			o.axes[x] = append(o.axes[x], a)
 		}
 	}
-}
-
-// spread adds an atom on the first of W, H, C that is free, on W where none is.
-func (o *part) spread(size int) int {
-	a, x := o.newAtom(size), axW
-	for _, y := range []int{axW, axH, axC} {
-		if len(o.axes[y]) == 0 {
-			x = y
-			break
-		}
-	}
-	o.axes[x] = append(o.axes[x], a)
-	return a
 }
 
 // apply emits the operator for operands that cover the same box.
 func (b *builder) apply(n *ir.Node, t []*part) *part {
 	var base *part
 	for _, p := range t {
-		if p != nil && (base == nil || len(p.size) > 0 && p.val.Type.Elems() > base.val.Type.Elems()) {
+		if p != nil && (base == nil || p.val.Type.Elems() > base.val.Type.Elems()) {
 			base = p
 		}
 	}
 	o := base.clone()
-	for i := range t { // cloned: refine changes them
-		if t[i] != nil {
-			if t[i] == base {
-				t[i] = o.clone()
-			} else {
-				t[i] = t[i].clone()
-			}
+	t = lists.Map(t, func(p *part) *part { // cloned: common changes them
+		if p == nil {
+			return nil
 		}
-	}
-	rank := len(o.dims)
+		return p.clone()
+	})
+	rank := len(o.shape)
 	o.widen(t, n.Out[0].Type.Shape)
 	for range 2 { // refining one operand may split atoms of another
 		for _, p := range t {
@@ -219,41 +194,24 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 		}
 	}
 	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
-	refuseIf(!slices.Equal(o.val.Type.Shape, o.shape()), "a constant operand is larger than the others")
+	refuseIf(!slices.Equal(o.val.Type.Shape, o.axes.shape()), "a constant operand is larger than the others")
 	return o
 }
 
-// common splits the atoms of o and p, an operand that covers the same box, until those
-// of p's dimensions correspond one to one.
+// common cuts the atoms of o and p, an operand that covers the same box, until those
+// of p's dimensions are the same.
 func (o *part) common(p *part) {
-	for d := range o.dims {
-		if len(p.dims[d]) == 0 {
-			continue
-		}
-		refuseIf(!alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]),
-			"operands are cut into pieces that do not fit")
-		for j := range p.dims[d] {
-			refuseIf(!refine(o, &o.dims[d][j], p, &p.dims[d][j]), "the dimensions of operands factor differently")
+	for d := range o.shape {
+		if p.shape[d] > 1 {
+			refuseIf(!refine(o, p, o.atomsOf(d), p.atomsOf(d)), "the dimensions of operands factor differently")
 		}
 	}
 }
 
-// layoutFor are the axes of o in the atoms of p, without those that p broadcasts.
-func (o *part) layoutFor(p *part) (want [4][]int) {
-	to := map[int]int{}
-	for d := range p.dims {
-		for j := range p.dims[d] {
-			for k, a := range p.dims[d][j].atoms {
-				to[o.dims[d][j].atoms[k]] = a
-			}
-		}
-	}
+// layoutFor are the axes of o without the atoms that p broadcasts.
+func (o *part) layoutFor(p *part) (want axes) {
 	for x, as := range o.axes {
-		for _, a := range as {
-			if w, ok := to[a]; ok {
-				want[x] = append(want[x], w)
-			}
-		}
+		want[x] = lists.Filter(as, func(a atom) bool { return p.shape[a.dim] > 1 })
 		refuseIf(len(want[x]) > 0 && len(want[x]) < len(as), "an operand is broadcast along a part of an axis")
 	}
 	return want

@@ -78,11 +78,8 @@ func gathers(b *builder, n *ir.Node) []*rep {
 	var all []*part
 	for _, g := range progressions(at, idx.Shape) {
 		for _, p := range b.progression(n, axis, g) {
-			q := p.clone()
-			q.normalise()
-			refuseIf(len(q.dims[axis]) > 1, "a slice of dimension %d leaves interleaved pieces", axis)
-			q.dims = slices.Concat(q.dims[:axis], g.digits(idx.Shape, q.dims[axis]), q.dims[axis+1:])
-			all = append(all, q)
+			refuseIf(!p.neighbours(axis), "a slice of dimension %d leaves interleaved pieces", axis)
+			all = append(all, p.gathered(axis, g, n.Out[0].Type.Shape))
 			refuseIf(len(all) > maxUnroll, "the indices are more than %d slices", maxUnroll)
 		}
 	}
@@ -95,21 +92,24 @@ func (b *builder) progression(n *ir.Node, axis int, g progression) []*part {
 	if g.step == 1 {
 		return b.takeOf(n.In[0], axis, g.start, g.start+g.count, tidy)
 	}
-	return b.strided(b.parts(n.In[0]), slices.Clone(n.In[0].Type.Shape), axis, g.start, g.step, g.count, tidy)
+	return b.strided(b.parts(n.In[0]), axis, g.start, g.step, g.count, tidy)
 }
 
-// digits places what has the digit own, or none, among the dimensions of the
-// indices.
-func (g progression) digits(shape []int, own []digit) [][]digit {
-	dims := make([][]digit, len(shape))
-	for d, k := range shape {
-		if k == 1 {
-			continue
-		}
-		dims[d] = []digit{{k, g.at[d], nil}}
-		if d == g.along && len(own) == 1 {
-			dims[d] = []digit{{k, g.at[d] + own[0].start, own[0].atoms}}
-		}
+// gathered has the dimensions of the indices in the place of axis.
+func (p *part) gathered(axis int, g progression, shape []int) *part {
+	q, more := p.clone(), len(g.at)-1
+	own := q.start[axis]
+	q.shape, q.start = slices.Clone(shape), slices.Concat(q.start[:axis], g.at, q.start[axis+1:])
+	if g.along >= 0 {
+		q.start[axis+g.along] += own
 	}
-	return dims
+	q.each(func(a *atom) {
+		switch {
+		case a.dim == axis:
+			a.dim += g.along
+		case a.dim > axis:
+			a.dim += more
+		}
+	})
+	return q
 }

@@ -198,7 +198,7 @@ func (b *builder) outputs(r *Result) {
 			continue
 		}
 		ps := slices.Clone(x.parts)
-		slices.SortStableFunc(ps, func(p, q *part) int { return slices.Compare(p.origin(), q.origin()) })
+		slices.SortStableFunc(ps, func(p, q *part) int { return slices.Compare(p.start, q.start) })
 		for k, p := range ps {
 			p = p.clone()
 			as := name
@@ -212,17 +212,6 @@ func (b *builder) outputs(r *Result) {
 	}
 	b.g.RemoveDead()
 	r.Restore.RemoveDead()
-}
-
-// origin is the first index of a part along each logical dimension.
-func (p *part) origin() []int {
-	out := make([]int, len(p.dims))
-	for k, ds := range p.dims {
-		for _, d := range ds {
-			out[k] = out[k]*d.n + d.start
-		}
-	}
-	return out
 }
 
 func (r *Result) describe() {

@@ -8,160 +8,141 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // maxUnroll bounds the slices that one operator may cause.
 const maxUnroll = 4096
 
-// alignDigits splits the digits of a dimension so that all parts have the same
-// radices there, as far as their ranges allow; parts whose dimension has no
-// digits (broadcast) do not count.
-func alignDigits(parts []*part, dim int) bool {
-	var cuts []int
-	for _, p := range parts {
-		w := 1
-		for i := len(p.dims[dim]) - 1; i > 0; i-- {
-			w *= p.dims[dim][i].n
-			if !slices.Contains(cuts, w) {
-				cuts = append(cuts, w)
-			}
+// digit is a position of the mixed-radix number that is the index along a
+// dimension: the part has count(atoms) of its values, from start on.
+type digit struct {
+	step, start int
+	atoms       []atom
+}
+
+func (d digit) end() int { return d.start + count(d.atoms) }
+
+// digits are those of a dimension between cuts, the innermost first.
+func (p *part) digits(dim int, cuts []int) []digit {
+	return lists.Make(len(cuts), func(j int) digit {
+		top := p.shape[dim]
+		if j+1 < len(cuts) {
+			top = cuts[j+1]
 		}
+		return digit{cuts[j], p.start[dim] % top / cuts[j], lists.Filter(p.atomsOf(dim), func(a atom) bool {
+			return a.step >= cuts[j] && a.step < top
+		})}
+	})
+}
+
+// alignDigits gives the steps of the digits of a dimension that all parts have in
+// common, and cuts their atoms there; false where ranges run across. Parts of which the
+// dimension is 1 (broadcast) do not count.
+func alignDigits(parts []*part, dim int) (cuts []int, ok bool) {
+	cuts = []int{1}
+	for _, p := range parts {
+		cuts = append(cuts, p.units(dim)...)
 	}
 	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
 	for _, p := range parts {
-		for _, c := range cuts {
-			w := 1
-			for i := len(p.dims[dim]) - 1; i >= 0; i-- {
-				if w*p.dims[dim][i].n > c {
-					if c%w != 0 {
-						return false
-					}
-					ds, ok := p.splitDigit(p.dims[dim], i, c/w)
-					if !ok {
-						return false
-					}
-					p.dims[dim] = ds
-					break
-				}
-				w *= p.dims[dim][i].n
-				if w == c {
-					break
-				}
+		for _, step := range cuts {
+			if p.shape[dim] > 1 && (!p.cut(dim, step) || !p.inRow(dim, step)) {
+				return nil, false
 			}
 		}
 	}
-	return true
+	return cuts, true
 }
 
-// refine splits the atoms of a digit of p and one of q, which cover the same
-// range, so that they correspond one to one.
-func refine(p *part, pd *digit, q *part, qd *digit) bool {
-	i, j := len(pd.atoms)-1, len(qd.atoms)-1
-	for i >= 0 && j >= 0 {
-		a, c := pd.atoms[i], qd.atoms[j]
-		switch sa, sc := p.size[a], q.size[c]; {
-		case sa == sc:
-		case sa > sc && sa%sc == 0:
-			p.split(a, sc)
-			i++ // the inner of the two
-			continue
-		case sc > sa && sc%sa == 0:
-			q.split(c, sa)
-			j++
-			continue
-		default:
-			return false
+// inRow reports that within each step of a dimension the part has the same indices.
+func (p *part) inRow(dim, step int) bool {
+	last := p.start[dim] % step
+	for _, a := range p.atomsOf(dim) {
+		if a.step < step {
+			last += a.step * (a.size - 1)
 		}
-		i--
-		j--
 	}
-	return i < 0 && j < 0
+	return last < step
 }
 
-// narrow restricts digit j of a dimension to [lo, hi) of the part's range
-// there. Slices that are not contiguous on their axis are unrolled: the result
-// may be several parts.
-func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
-	d := p.dims[dim][j]
-	if lo == 0 && hi == p.len(d) {
+// refine cuts the atoms as of p and those of q, bs, which cover the same
+// range, so that they are the same.
+func refine(p, q *part, as, bs []atom) bool {
+	like := func(p *part, as []atom) bool {
+		return !slices.ContainsFunc(as, func(a atom) bool {
+			return !p.cut(a.dim, a.step) || !p.cut(a.dim, a.step*a.size)
+		})
+	}
+	return like(p, bs) && like(q, as)
+}
+
+// narrow restricts neighbouring atoms of a dimension, which are [0, count), to [lo, hi).
+// Slices that are not contiguous on their axis are unrolled: the result may be
+// several parts.
+func (b *builder) narrow(p *part, as []atom, lo, hi int) []*part {
+	if lo == 0 && hi == count(as) {
 		return []*part{p}
 	}
-	bug.If(len(d.atoms) == 0 || lo >= hi, "narrowing %v to [%d, %d)", d, lo, hi)
-	first := d.atoms[0]
-	inner := p.count(d.atoms[1:])
+	bug.If(len(as) == 0 || lo >= hi, "narrowing %v to [%d, %d)", as, lo, hi)
+	inner := count(as[1:])
+	row, end := lo/inner, (lo+inner-1)/inner*inner
 	switch {
 	case lo%inner == 0 && hi%inner == 0:
-		return b.narrowAtom(p, dim, j, first, lo/inner, hi/inner)
-	case lo/inner == (hi-1)/inner:
-		row := lo / inner
-		ps := b.narrowAtom(p, dim, j, first, row, row+1)
+		return b.narrowAtom(p, as[0], row, hi/inner)
+	case row == (hi-1)/inner:
 		var out []*part
-		for _, q := range ps {
-			k := findDigit(q, dim, d.start+row*inner, inner)
-			refuseIf(k < 0, "a slice of dimension %d does not fit its layout", dim)
-			out = append(out, b.narrow(q, dim, k, lo-row*inner, hi-row*inner)...)
+		for _, q := range b.narrowAtom(p, as[0], row, row+1) {
+			out = append(out, b.narrow(q, as[1:], lo-row*inner, hi-row*inner)...)
 		}
 		return out
 	}
 	// several rows: the pieces before, within and behind whole rows
 	var out []*part
-	for _, r := range [][2]int{{lo, min(hi, (lo+inner-1)/inner*inner)}, {(lo + inner - 1) / inner * inner,
-		hi / inner * inner}, {max(hi/inner*inner, (lo+inner-1)/inner*inner), hi}} {
-		if r[0] >= r[1] {
-			continue
+	for _, r := range [][2]int{{lo, min(hi, end)}, {end, hi / inner * inner}, {max(hi/inner*inner, end), hi}} {
+		if r[0] < r[1] {
+			out = append(out, b.narrow(p.clone(), as, r[0], r[1])...)
 		}
-		out = append(out, b.narrow(p.clone(), dim, j, r[0], r[1])...)
 	}
 	return out
 }
 
-func findDigit(p *part, dim, start, length int) int {
-	for k, d := range p.dims[dim] {
-		if d.start == start && p.len(d) == length {
-			return k
-		}
-	}
-	return -1
-}
-
-// narrowAtom restricts the first atom of a digit.
-func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) []*part {
-	if lo == 0 && hi == p.size[atom] {
+// narrowAtom restricts an atom.
+func (b *builder) narrowAtom(p *part, a atom, lo, hi int) []*part {
+	if lo == 0 && hi == a.size {
 		return []*part{p}
 	}
-	x, pos := p.axisOf(atom)
-	outer, inner := p.count(p.axes[x][:pos]), p.count(p.axes[x][pos+1:])
-	if outer > 1 {
-		if !p.covers(p.axes[x][:pos]) {
-			return b.narrowAtom(b.apart(p, x, pos), dim, j, atom, lo, hi)
+	x, pos := p.axisOf(a)
+	outer, inner := p.axes[x][:pos], count(p.axes[x][pos+1:])
+	switch {
+	case len(outer) > 0 && !p.covers(outer):
+		return b.narrowAtom(b.apart(p, x, pos), a, lo, hi)
+	case len(outer) > 0: // cut the part along what lies further out on the same axis first
+		var out []*part
+		for _, q := range b.unroll(p, outer[0]) {
+			refuseIf(outer[0].dim == a.dim && outer[0].step < a.step, "a slice of dimension %d runs across its layout",
+				a.dim)
+			out = append(out, b.narrowAtom(q, a, lo, hi)...)
+			refuseIf(len(out) > maxUnroll, "more than %d slices", maxUnroll)
 		}
-		return b.unrollThen(p, p.axes[x][0], dim, j, atom, lo, hi)
+		return out
 	}
-	v := b.slice(p.val, x, lo*inner, hi*inner, 1)
 	q := p.clone()
-	q.val = v
-	d := &q.dims[dim][j]
-	d.start += lo * q.count(d.atoms[1:])
-	if hi-lo == 1 {
-		d.atoms = d.atoms[1:]
-		q.axes[x] = slices.Delete(q.axes[x], pos, pos+1)
-	} else {
-		q.size[atom] = hi - lo
+	q.val = b.slice(p.val, x, lo*inner, hi*inner, 1)
+	q.start[a.dim] += lo * a.step
+	q.axes[x] = slices.Delete(q.axes[x], pos, pos+1)
+	if hi-lo > 1 {
+		q.axes[x] = slices.Insert(q.axes[x], pos, atom{a.dim, a.step, hi - lo})
 	}
 	return []*part{q}
 }
 
 // covers reports that the part is all of the dimensions to which atoms belong.
-// Slices of a piece would be every k-th index of a range, which no map says and
-// which nobody can put side by side again.
-func (p *part) covers(atoms []int) bool {
-	for d := range p.dims {
-		own := p.atomsOf(d)
-		if !p.whole(d) && len(without(own, atoms)) < len(own) {
-			return false
-		}
-	}
-	return true
+// Slices of a piece would be every k-th index of a range, which nobody can put
+// side by side again.
+func (p *part) covers(atoms []atom) bool {
+	return !slices.ContainsFunc(atoms, func(a atom) bool { return !p.whole(a.dim) })
 }
 
 // apart moves the first pos atoms of an axis away from the others on it: those
@@ -180,71 +161,33 @@ func (b *builder) apart(p *part, x, pos int) *part {
 	return b.relayout(p, want)
 }
 
-// unrollThen cuts the part along another atom first, which lies further out on
-// the same axis.
-func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) []*part {
-	ps := b.unroll(p, outer)
+// unroll makes one part of every index of an atom.
+func (b *builder) unroll(p *part, a atom) []*part {
 	var out []*part
-	inner := p.count(p.dims[dim][j].atoms[1:])
-	for _, q := range ps {
-		// digits may have been cut by unrolling: find the one that begins with atom
-		k := slices.IndexFunc(q.dims[dim], func(d digit) bool { return len(d.atoms) > 0 && d.atoms[0] == atom })
-		refuseIf(k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner, "a slice of dimension %d runs across its layout",
-			dim)
-		out = append(out, b.narrowAtom(q, dim, k, atom, lo, hi)...)
+	for i := range a.size {
+		out = append(out, b.narrowAtom(p, a, i, i+1)...)
 		refuseIf(len(out) > maxUnroll, "more than %d slices", maxUnroll)
 	}
 	return out
 }
 
-// unroll makes one part of every index of an atom; atom numbers stay. The
-// digits of the results are not normalised.
-func (b *builder) unroll(p *part, atom int) []*part {
-	p = p.clone()
-	dim, j := -1, -1
-	for k := range p.dims {
-		for i := range p.dims[k] {
-			at := slices.Index(p.dims[k][i].atoms, atom)
-			if at < 0 {
-				continue
-			}
-			dim, j = k, i
-			if at > 0 { // make it the first atom of its digit
-				ds, ok := p.splitDigit(p.dims[k], i, p.count(p.dims[k][i].atoms[at:]))
-				refuseIf(!ok, "dimension %d cannot be cut into slices", k)
-				p.dims[k] = ds
-				j = i + 1
-			}
-		}
-	}
-	bug.If(dim < 0, "unrolling an atom that is not there")
-	// one digit for the atom alone, so that fixing it leaves a range
-	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {
-		ds, ok := p.splitDigit(p.dims[dim], j, p.count(d.atoms[1:]))
-		refuseIf(!ok, "dimension %d cannot be cut into slices", dim)
-		p.dims[dim] = ds
-	}
-	var out []*part
-	for i := range p.size[atom] {
-		out = append(out, b.narrowAtom(p, dim, j, atom, i, i+1)...)
-		refuseIf(len(out) > maxUnroll, "more than %d slices", maxUnroll)
-	}
-	return out
+// place is a digit of a dimension, of parts with these cuts of all dimensions.
+type place struct {
+	cuts   [][]int
+	dim, j int
 }
 
-// signature names what a part covers, but for one digit.
-func signature(p *part, dim, j int) string {
-	s := ""
-	for k, ds := range p.dims {
-		for i, d := range ds {
-			if k == dim && i == j {
-				s += fmt.Sprint(k, ":", i, ":", d.n, ":any ")
-			} else {
-				s += fmt.Sprint(k, ":", i, ":", d.n, ":", d.start, "+", p.len(d), " ")
+func (at place) of(p *part) digit { return p.digits(at.dim, at.cuts[at.dim])[at.j] }
+
+// others calls f for all other digits.
+func (at place) others(p *part, f func(d digit)) {
+	for k, cuts := range at.cuts {
+		for j, d := range p.digits(k, cuts) {
+			if k != at.dim || j != at.j {
+				f(d)
 			}
 		}
 	}
-	return s
 }
 
 // mergeAlong joins parts that differ along one dimension only, by Concat on
@@ -255,24 +198,27 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) []*part {
 		return parts
 	}
 	ps := clones(parts)
-	for k := range ps[0].dims {
-		refuseIf(!alignDigits(ps, k), "the pieces of dimension %d do not fit together", k)
+	at := place{cuts: make([][]int, len(ps[0].shape)), dim: dim}
+	for k := range at.cuts {
+		cuts, ok := alignDigits(ps, k)
+		refuseIf(!ok, "the pieces of dimension %d do not fit together", k)
+		at.cuts[k] = cuts
 	}
-	for j := len(ps[0].dims[dim]) - 1; j >= 0; j-- {
+	for at.j = range at.cuts[dim] {
 		groups := map[string][]*part{}
 		var order []string
 		for _, p := range ps {
-			s := signature(p, dim, j)
+			s := "" // what the part covers, but for the digit
+			at.others(p, func(d digit) { s += fmt.Sprint(d.start, "+", count(d.atoms), " ") })
 			if groups[s] == nil {
 				order = append(order, s)
 			}
 			groups[s] = append(groups[s], p)
 		}
-		var out []*part
+		ps = nil
 		for _, s := range order {
-			out = append(out, b.mergeDigit(groups[s], dim, j, prefer)...)
+			ps = append(ps, b.mergeDigit(groups[s], at, prefer)...)
 		}
-		ps = out
 	}
 	for _, p := range ps {
 		p.normalise()
@@ -282,52 +228,43 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) []*part {
 
 // mergeDigit joins parts that differ in one digit only, where their ranges
 // follow each other.
-func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) []*part {
+func (b *builder) mergeDigit(ps []*part, at place, prefer int) []*part {
 	if len(ps) == 1 {
 		return ps
 	}
-	slices.SortStableFunc(ps, func(p, q *part) int { return p.dims[dim][j].start - q.dims[dim][j].start })
-	for i := 1; i < len(ps); i++ {
-		if d := ps[i-1].dims[dim][j]; d.start+ps[i-1].len(d) != ps[i].dims[dim][j].start {
+	slices.SortStableFunc(ps, func(p, q *part) int { return at.of(p).start - at.of(q).start })
+	base := ps[0] // the largest decides on the layout
+	for i, p := range ps {
+		if i > 0 && at.of(ps[i-1]).end() != at.of(p).start {
 			return ps
 		}
-	}
-	base := ps[0]
-	for _, p := range ps { // the largest decides on the layout
 		if p.val.Type.Elems() > base.val.Type.Elems() {
 			base = p
 		}
 	}
-	x := mergeAxis(ps, dim, j, prefer)
-	total := 0
+	x := mergeAxis(ps, at, prefer)
 	var vals []*ir.Value
-	var first *part
+	m := base.clone()
 	for _, p := range ps {
-		want := likeBase(p, base, dim, j)
-		want[x] = slices.Concat(p.dims[dim][j].atoms, want[x])
-		q := b.relayout(p, want)
-		vals = append(vals, q.val)
-		total += p.len(p.dims[dim][j])
+		rest, own := at.likeBase(p, base), at.of(p).atoms
 		if p == base {
-			first = q
+			m.axes = rest
 		}
+		rest[x] = slices.Concat(own, rest[x])
+		vals = append(vals, b.relayout(p, rest).val)
 	}
-	v := b.concat(x, vals)
-	m := first.clone()
-	d := &m.dims[dim][j]
-	k := len(d.atoms)
-	a := m.newAtom(total)
-	m.axes[x] = slices.Concat([]int{a}, m.axes[x][k:])
-	d.atoms, d.start = []int{a}, ps[0].dims[dim][j].start
-	m.val = v
+	first := at.of(ps[0])
+	m.val = b.concat(x, vals)
+	m.axes[x] = slices.Concat([]atom{{at.dim, first.step, at.of(ps[len(ps)-1]).end() - first.start}}, m.axes[x])
+	m.start[at.dim] = ps[0].start[at.dim]
 	return []*part{m}
 }
 
 // mergeAxis is the axis on which parts are joined.
-func mergeAxis(ps []*part, dim, j, prefer int) int {
+func mergeAxis(ps []*part, at place, prefer int) int {
 	axis := -1
 	for _, p := range ps {
-		for _, a := range p.dims[dim][j].atoms {
+		for _, a := range at.of(p).atoms {
 			switch x, _ := p.axisOf(a); {
 			case axis < 0:
 				axis = x
@@ -344,42 +281,22 @@ func mergeAxis(ps []*part, dim, j, prefer int) int {
 	return axis
 }
 
-// likeBase gives the axes of base, without the atoms of one digit, in the
+// likeBase gives the axes of base, without the atoms of the digit, in the
 // atoms of p.
-func likeBase(p, base *part, dim, j int) (want [4][]int) {
-	if p == base {
-		for x := range p.axes {
-			want[x] = without(p.axes[x], p.dims[dim][j].atoms)
-		}
-		return want
+func (at place) likeBase(p, base *part) axes {
+	if p != base {
+		base = base.clone()
+		var as, bs []atom
+		at.others(p, func(d digit) { as = append(as, d.atoms...) })
+		at.others(base, func(d digit) { bs = append(bs, d.atoms...) })
+		refuseIf(!refine(p, base, as, bs), "the pieces of dimension %d have different layouts", at.dim)
 	}
-	bq := base.clone()
-	to := map[int]int{}
-	for k := range p.dims {
-		for i := range p.dims[k] {
-			if k == dim && i == j {
-				continue
-			}
-			refuseIf(!refine(p, &p.dims[k][i], bq, &bq.dims[k][i]), "the pieces of dimension %d have different layouts",
-				dim)
-			for n, a := range p.dims[k][i].atoms {
-				to[bq.dims[k][i].atoms[n]] = a
-			}
-		}
-	}
-	for x := range bq.axes {
-		for _, a := range bq.axes[x] {
-			if t, ok := to[a]; ok {
-				want[x] = append(want[x], t)
-			}
-		}
-	}
-	return want
+	return base.axes.without(at.of(base).atoms)
 }
 
 // mergeAll tries to make one part of a tensor.
 func (b *builder) mergeAll(parts []*part, prefer func(dim int) int) []*part {
-	for d := range parts[0].dims {
+	for d := range parts[0].shape {
 		parts = b.tryMerge(parts, d, prefer(d))
 	}
 	return parts

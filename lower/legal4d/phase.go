@@ -87,23 +87,10 @@ func phased(w *tensor.Dense, s, taps int) *tensor.Dense {
 
 // interleaved is v, [batch, s*cout, 1, m], as [batch, cout, 1, m*s].
 func (b *builder) interleaved(v *ir.Value, batch, s, cout, m int) *part {
-	p := &part{val: v}
-	atom := func(size int) []int {
-		if size == 1 {
-			return nil
-		}
-		return []int{p.newAtom(size)}
-	}
-	dim := func(size int, as ...int) []digit {
-		if size == 1 {
-			return nil
-		}
-		return []digit{{size, 0, as}}
-	}
-	n, r, o, i := atom(batch), atom(s), atom(cout), atom(m)
-	p.axes = [4][]int{n, slices.Concat(r, o), nil, i}
-	p.dims = [][]digit{dim(batch, n...), dim(cout, o...), nil, dim(m*s, slices.Concat(i, r)...)}
-	return b.relayout(p, [4][]int{n, o, nil, slices.Concat(i, r)})
+	p := &part{shape: []int{batch, cout, 1, m * s}, start: make([]int, 4), val: v,
+		axes: axes{{{0, 1, batch}}, {{3, 1, s}, {1, 1, cout}}, nil, {{3, s, m}}}}
+	p.normalise()
+	return b.relayout(p, axes{p.atomsOf(0), p.atomsOf(1), nil, p.atomsOf(3)})
 }
 
 // perPhase repeats the scales of output channels for every phase.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -20,19 +21,16 @@ import (
 //   - by several of these otherwise, as few as there can be.
 //
 // The batch stays on N where it lies there before and after.
-func (b *builder) relayout(p *part, want [4][]int) *part {
-	q := p.clone()
+func (b *builder) relayout(p *part, want axes) *part {
+	q := *p
 	q.axes = want
-	for x := range q.axes {
-		q.axes[x] = slices.Clone(want[x])
-	}
-	src, dst := slices.Concat(p.axes[:]...), slices.Concat(want[:]...)
+	src, dst := p.axes.all(), want.all()
 	bug.If(len(src) != len(dst), "relayout loses atoms")
-	q.val = b.reshape(b.moveAtoms(p, want, src, dst), q.shape())
-	return q
+	q.val = b.reshape(b.moveAtoms(p, want, src, dst), want.shape())
+	return q.clone()
 }
 
-func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
+func (b *builder) moveAtoms(p *part, want axes, src, dst []atom) *ir.Value {
 	if slices.Equal(src, dst) {
 		return p.val
 	}
@@ -55,17 +53,11 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
 	if slices.Equal(p.axes[axN], want[axN]) {
 		batch = len(want[axN])
 	}
-	n := p.count(dst[:batch])
+	n := count(dst[:batch])
 	runs := runsOf(src[batch:], dst[batch:])
-	shape := func(r ...[]int) []int {
-		s := []int{n}
-		for _, as := range r {
-			s = append(s, p.count(as))
-		}
-		for len(s) < 4 {
-			s = append(s, 1)
-		}
-		return s
+	shape := func(r ...[]atom) []int {
+		s := append([]int{n}, lists.Map(r, count)...)
+		return append(s, slices.Repeat([]int{1}, 4-len(s))...)
 	}
 	v := p.val
 	if len(runs) <= 3 {
@@ -82,10 +74,10 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
 // runPerm is the permutation of [batch, runs..., 1...], with the runs in the order of
 // the data, to axes: where each run is an axis of its own it goes there at once,
 // otherwise the runs are in the order of dst.
-func runPerm(runs [][]int, want [4][]int, dst []int) []int {
+func runPerm(runs [][]atom, want axes, dst []atom) []int {
 	perm, next := []int{0}, len(runs)+1
 	for x := axC; x <= axW; x++ {
-		i := slices.IndexFunc(runs, func(r []int) bool { return slices.Equal(r, want[x]) })
+		i := slices.IndexFunc(runs, func(r []atom) bool { return slices.Equal(r, want[x]) })
 		switch {
 		case i >= 0:
 			perm = append(perm, i+1)
@@ -105,22 +97,22 @@ func runPerm(runs [][]int, want [4][]int, dst []int) []int {
 }
 
 // channelsLast are atoms in the order of a channels-last memory.
-func channelsLast(axes [4][]int) []int {
-	return slices.Concat(axes[axN], axes[axH], axes[axW], axes[axC])
+func channelsLast(x axes) []atom {
+	return slices.Concat(x[axN], x[axH], x[axW], x[axC])
 }
 
 // reshapeLast is a Reshape of data whose channels lie last: between two
 // Transposes, which in such a memory move nothing.
-func (b *builder) reshapeLast(p *part, want [4][]int) *ir.Value {
+func (b *builder) reshapeLast(p *part, want axes) *ir.Value {
 	v := b.transpose(p.val, []int{0, 2, 3, 1})
-	s := p.shapeOf(want)
+	s := want.shape()
 	v = b.reshape(v, []int{s[axN], s[axH], s[axW], s[axC]})
 	return b.transpose(v, []int{0, 3, 1, 2})
 }
 
 // step permutes three blocks of runs; block i of the result is blocks[perm[i]].
 type step struct {
-	blocks [3][][]int
+	blocks [3][][]atom
 	perm   [3]int
 }
 
@@ -131,7 +123,7 @@ const maxSearch = 6
 // route finds permutations of three blocks that bring runs to the order of
 // dst: the fewest by breadth-first search, or for many runs one after the
 // other to the front.
-func route(runs [][]int, dst []int) []step {
+func route(runs [][]atom, dst []atom) []step {
 	n := len(runs)
 	goal := ir.Identity(n) // run numbers in the order of dst
 	slices.SortFunc(goal, func(x, y int) int { return slices.Index(dst, runs[x][0]) - slices.Index(dst, runs[y][0]) })
@@ -207,8 +199,8 @@ var perms = func() [][]int {
 }()
 
 // runsOf cuts src into the longest runs that stay together in dst.
-func runsOf(src, dst []int) [][]int {
-	var runs [][]int
+func runsOf(src, dst []atom) [][]atom {
+	var runs [][]atom
 	for i, a := range src {
 		if i > 0 {
 			if k := slices.Index(dst, src[i-1]); k+1 < len(dst) && dst[k+1] == a {
@@ -216,7 +208,7 @@ func runsOf(src, dst []int) [][]int {
 				continue
 			}
 		}
-		runs = append(runs, []int{a})
+		runs = append(runs, []atom{a})
 	}
 	return runs
 }
@@ -229,24 +221,24 @@ func runsOf(src, dst []int) [][]int {
 //
 // SpaceToDepth is followed by a permutation of C where that is wanted. nil
 // where the movement is of another kind.
-func (b *builder) blocks(p *part, want [4][]int) *ir.Value {
+func (b *builder) blocks(p *part, want axes) *ir.Value {
 	if !slices.Equal(p.axes[axN], want[axN]) {
 		return nil
 	}
-	tails := func(from, to [4][]int) (h, w int, ok bool) {
+	tails := func(from, to axes) (h, w atom, ok bool) {
 		fh, fw := from[axH], from[axW]
 		lh, lw := len(fh)-1, len(fw)-1
 		if lh < 0 || lw < 0 || !slices.Equal(fh[:lh], to[axH]) || !slices.Equal(fw[:lw], to[axW]) ||
-			p.size[fh[lh]] != p.size[fw[lw]] {
-			return 0, 0, false
+			fh[lh].size != fw[lw].size {
+			return h, w, false
 		}
 		return fh[lh], fw[lw], true
 	}
 	if h, w, ok := tails(p.axes, want); ok {
-		v := b.move(op.SpaceToDepth, "space_to_depth", ir.Attrs{"blocksize": ir.Int(p.size[h])}, p.val)
+		v := b.move(op.SpaceToDepth, "space_to_depth", ir.Attrs{"blocksize": ir.Int(h.size)}, p.val)
 		q := p.clone()
 		q.val, q.axes = v, want
-		q.axes[axC] = slices.Concat([]int{h, w}, p.axes[axC])
+		q.axes[axC] = slices.Concat([]atom{h, w}, p.axes[axC])
 		if slices.Equal(q.axes[axC], want[axC]) {
 			return v
 		}
@@ -256,14 +248,14 @@ func (b *builder) blocks(p *part, want [4][]int) *ir.Value {
 	if h, w, ok := tails(want, p.axes); ok {
 		mode := ""
 		switch {
-		case slices.Equal(p.axes[axC], slices.Concat([]int{h, w}, want[axC])):
+		case slices.Equal(p.axes[axC], slices.Concat([]atom{h, w}, want[axC])):
 			mode = "DCR"
-		case slices.Equal(p.axes[axC], slices.Concat(want[axC], []int{h, w})):
+		case slices.Equal(p.axes[axC], slices.Concat(want[axC], []atom{h, w})):
 			mode = "CRD"
 		default:
 			return nil
 		}
-		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(p.size[h]),
+		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(h.size),
 			"mode": ir.Str(mode)}, p.val)
 	}
 	return nil

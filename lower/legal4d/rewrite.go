@@ -167,7 +167,7 @@ func made(v *ir.Value, parts []*part) *rep {
 	k := 0
 	for _, p := range parts {
 		p.normalise()
-		k += p.count(slices.Concat(p.axes[:]...))
+		k += count(p.axes.all())
 	}
 	bug.If(k != v.Type.Elems(), "the parts of %s hold %d elements of %v", v, k, v.Type.Shape)
 	return &rep{shape: v.Type.Shape, parts: parts}

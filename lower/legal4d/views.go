@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -49,13 +50,9 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) []*rep {
 	// The dimensions do not factor: bring the data to their logical order and
 	// see them under the new shape.
 	p := ps[0]
-	var row [4][]int
-	for d := range p.dims {
-		row[axC] = append(row[axC], p.atomsOf(d)...)
-	}
-	q := b.relayout(p, row)
+	q := b.relayout(p, axes{axC: p.atomsOf(ir.Identity(len(p.shape))...)})
 	o := onChannels(n.Out[0].Type.Shape)
-	o.val = b.reshape(q.val, o.shape())
+	o.val = b.reshape(q.val, o.axes.shape())
 	return result(n, []*part{o})
 }
 
@@ -71,29 +68,20 @@ func concats(b *builder, n *ir.Node) []*rep {
 			continue
 		}
 		ps := b.parts(v)
-		one := func(ps []*part) ([]*part, bool) {
-			var out []*part
+		one := func(ps []*part) (out []*part, ok bool) {
 			for _, p := range ps {
 				q := p.clone()
-				q.normalise()
-				var d digit
-				switch len(q.dims[axis]) {
-				case 0:
-					d = digit{1, 0, nil}
-				case 1:
-					d = q.dims[axis][0]
-				default:
+				q.shape[axis], q.start[axis] = total, at+q.start[axis]
+				out = append(out, q)
+				if !q.neighbours(axis) {
 					return nil, false
 				}
-				q.dims[axis] = []digit{{total, at + d.start, d.atoms}}
-				out = append(out, q)
 			}
 			return out, true
 		}
 		out, ok := one(ps)
 		if !ok {
-			m := b.mergeAlong(ps, axis, axW)
-			out, ok = one(m)
+			out, ok = one(b.mergeAlong(ps, axis, axW))
 			refuseIf(!ok, "the pieces of dimension %d are interleaved", axis)
 		}
 		all = append(all, out...)
@@ -119,35 +107,30 @@ func concats(b *builder, n *ir.Node) []*rep {
 func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) []*part {
 	var out []*part
 	for _, p := range ps {
-		q := p.clone()
-		q.normalise()
-		ds := q.dims[dim]
-		if len(ds) == 0 {
+		q := p.normal()
+		if q.shape[dim] == 1 {
 			out = append(out, q)
 			continue
 		}
-		refuseIf(len(ds) > 1, "the pieces of dimension %d are interleaved", dim)
-		d := ds[0]
-		a, z := max(lo, d.start), min(hi, d.start+q.len(d))
+		refuseIf(!q.neighbours(dim), "the pieces of dimension %d are interleaved", dim)
+		as, start := q.atomsOf(dim), q.start[dim]
+		a, z := max(lo, start)-start, min(hi, start+count(as))-start
 		if a >= z {
 			continue
 		}
 		var rs []*part
-		why := attempt(func() { rs = b.narrow(q, dim, 0, a-d.start, z-d.start) })
+		why := attempt(func() { rs = b.narrow(q, as, a, z) })
 		if tidy && (why != "" || len(rs) > 1) {
 			q = b.gather(q, dim)
 			q.normalise()
-			rs = b.narrow(q, dim, 0, a-d.start, z-d.start)
+			rs = b.narrow(q, q.atomsOf(dim), a, z)
 		} else if why != "" {
 			fail.Check(why)
 		}
 		for _, r := range rs {
 			r = r.clone()
-			r.normalise()
-			refuseIf(len(r.dims[dim]) != 1, "a slice of dimension %d leaves interleaved pieces", dim)
-			d := &r.dims[dim][0]
-			d.start -= lo
-			d.n = hi - lo
+			refuseIf(!r.neighbours(dim), "a slice of dimension %d leaves interleaved pieces", dim)
+			r.shape[dim], r.start[dim] = hi-lo, r.start[dim]-lo
 			r.normalise()
 			out = append(out, r)
 		}
@@ -160,23 +143,20 @@ func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) []*part {
 func (b *builder) gather(p *part, dim int) *part {
 	own := p.atomsOf(dim)
 	onC := len(without(p.axes[axC], own)) < len(p.axes[axC])
-	want := [4][]int{axN: without(p.axes[axN], own)}
-	var space []int
-	for d := range p.dims { // in logical order
-		for _, a := range p.atomsOf(d) {
-			switch x, _ := p.axisOf(a); {
-			case d == dim || x == axN:
-			case x == axC && !onC:
-				want[axC] = append(want[axC], a)
-			default:
-				space = append(space, a)
-			}
+	want := axes{axN: without(p.axes[axN], own)}
+	for _, a := range p.atomsOf(ir.Identity(len(p.shape))...) {
+		switch x, _ := p.axisOf(a); {
+		case a.dim == dim || x == axN:
+		case x == axC && !onC:
+			want[axC] = append(want[axC], a)
+		default:
+			want[axW] = append(want[axW], a)
 		}
 	}
 	if onC {
-		want[axC], want[axW] = own, space
+		want[axC] = own
 	} else {
-		want[axH], want[axW] = own, space
+		want[axH] = own
 	}
 	return b.relayout(p, want)
 }
@@ -198,7 +178,6 @@ func slicesOf(b *builder, n *ir.Node) []*rep {
 	g := fail.Must(op.SliceGeometry(n))
 	refuseIf(tensor.Count(g.Shape) == 0, "the slice is empty")
 	ps := b.parts(n.In[0])
-	shape := slices.Clone(n.In[0].Type.Shape)
 	tidy := b.mixing[n.Out[0]]
 	for d, k := range g.Shape {
 		switch {
@@ -209,11 +188,10 @@ func slicesOf(b *builder, n *ir.Node) []*rep {
 				ps = b.take(ps, d, g.Start[d], g.Start[d]+k, tidy)
 			}
 		case g.Step[d] > 1:
-			ps = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy)
+			ps = b.strided(ps, d, g.Start[d], g.Step[d], k, tidy)
 		default:
 			refuse("the slice steps backwards")
 		}
-		shape[d] = k
 	}
 	return result(n, ps)
 }
@@ -221,8 +199,8 @@ func slicesOf(b *builder, n *ir.Node) []*rep {
 // strided is every step-th index of a dimension. Where step divides it, it is
 // one index of the inner of two dimensions, [n/step, step]; else the dimension
 // is brought to an axis of its own.
-func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, tidy bool) []*part {
-	if shape[dim]%step == 0 {
+func (b *builder) strided(ps []*part, dim, start, step, count int, tidy bool) []*part {
+	if shape := ps[0].shape; shape[dim]%step == 0 {
 		two := slices.Concat(shape[:dim], []int{shape[dim] / step, step}, shape[dim+1:])
 		var out []*part
 		for _, p := range ps {
@@ -232,9 +210,11 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 		}
 		if len(out) == len(ps) {
 			if attempt(func() { out = b.take(out, dim+1, start%step, start%step+1, tidy) }) == "" {
-				for _, p := range out {
-					p.dims = slices.Delete(p.dims, dim+1, dim+2)
-				}
+				two = slices.Delete(two, dim+1, dim+2)
+				out = lists.Map(out, func(p *part) *part {
+					q, _ := p.reshaped(two)
+					return q
+				})
 				return b.take(out, dim, start/step, start/step+count, tidy)
 			}
 		}
@@ -249,9 +229,8 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 		p, x = b.alone(p, as), axW
 	}
 	p.val = b.slice(p.val, x, start, start+step*(count-1)+1, step)
-	a := p.newAtom(count)
-	p.axes[x] = []int{a}
-	p.dims[dim] = []digit{{count, 0, []int{a}}}
+	p.axes[x] = nil
+	p.fill(dim, count, x)
 	return []*part{p}
 }
 
@@ -277,27 +256,18 @@ func expands(b *builder, n *ir.Node) []*rep {
 	}
 	ps := b.parts(n.In[0])
 	refuseIf(tensor.Count(shape) == 0, "the result is empty")
-	lead := len(shape) - len(x)
 	var out []*part
 	for _, p := range ps {
-		q := p.clone()
-		q.dims = slices.Concat(make([][]digit, lead), q.dims)
+		q := p.lifted(len(shape))
 		for d, k := range shape {
-			if k == 1 || d >= lead && x[d-lead] != 1 {
+			if k == q.shape[d] {
 				continue
 			}
-			axis := -1
-			for _, y := range []int{axC, axH, axW} {
-				if len(q.axes[y]) == 0 {
-					axis = y
-				}
-			}
+			axis := q.freeAxis(axW, axH, axC)
 			refuseIf(axis < 0, "there is no free axis to repeat along")
-			a := q.newAtom(k)
-			q.axes[axis] = []int{a}
-			q.dims[d] = []digit{{k, 0, []int{a}}}
+			q.fill(d, k, axis)
 		}
-		q.val = b.emitAs(q.val.Type, op.Expand, "", nil, q.val, b.ints(q.shape()))
+		q.val = b.emitAs(q.val.Type, op.Expand, "", nil, q.val, b.ints(q.axes.shape()))
 		out = append(out, q)
 	}
 	return result(n, out)
