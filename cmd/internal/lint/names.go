@@ -118,7 +118,7 @@ var unmarked = map[string]string{
 }
 
 // emitted are the folders of what becomes part of the folders that users get.
-var emitted = []string{"runtime_c/src/", "runtime_c/include/", "runtime_c/port/", "codegen/tmpl/",
+var emitted = []string{"runtime_c/src/", "runtime_c/include/", "runtime_c/port/", "codegen/tmpl/", "boards/run/tmpl/",
 	"cmd/internal/report/page/"}
 
 // expression is the licence of a source of this repository.
