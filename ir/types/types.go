@@ -136,16 +136,30 @@ func (t Type) Phys() []int {
 // in the same place: dimensions of size 1 do not count, and of nothing all
 // orders are the same.
 func (t Type) SameMemory(order []int) bool {
-	if t.Elems() == 0 {
+	if slices.Contains(t.Shape, 0) {
 		return true
 	}
-	strip := func(o []int) []int {
-		return lists.Filter(o, func(d int) bool { return t.Shape[d] != 1 })
+	i, j := -1, -1
+	for {
+		a, b := t.nextWide(t.Order, &i), t.nextWide(order, &j)
+		if a != b || a < 0 {
+			return a == b
+		}
 	}
-	if order == nil {
-		order = Identity(len(t.Shape))
+}
+
+// nextWide is the next dimension of a memory order, nil for the logical one, that is not 1; -1 at the end.
+func (t Type) nextWide(order []int, at *int) int {
+	for *at++; *at < len(t.Shape); *at++ {
+		d := *at
+		if order != nil {
+			d = order[d]
+		}
+		if t.Shape[d] != 1 {
+			return d
+		}
 	}
-	return slices.Equal(strip(t.OrderOrIdentity()), strip(order))
+	return -1
 }
 
 // Identity is 0, 1, ..., n-1.

@@ -130,7 +130,7 @@ func (f *flood) node(k int, o []int) {
 			f.value(x.out[0], o, downward)
 		}
 	case kernel.ViewReshape:
-		if y, ok := reshapeOrder(p.values[x.in[0]].Type.WithOrder(o), p.shape(x.out[0])); ok {
+		if _, y, ok := p.across(k, x.in[0], o); ok {
 			p.picks[k] = pick{true, o}
 			f.value(x.out[0], y, downward)
 		}
@@ -150,7 +150,7 @@ func (f *flood) value(v int, o []int, from reach) {
 		case k < 0:
 			if w := p.values[v]; p.freeIO(w) {
 				p.input[v] = nil
-				if sameMemory(w.Type.Shape, o, ir.NHWC(4)) {
+				if w.Type.WithOrder(o).SameMemory(ir.NHWC(4)) {
 					p.input[v] = ir.NHWC(4)
 				}
 			}
@@ -176,30 +176,13 @@ func (f *flood) value(v int, o []int, from reach) {
 func (f *flood) through(k, v int, o []int, way reach) {
 	p := f.p
 	x := &p.nodes[k]
-	if f.seen[k] || len(x.in) == 0 || x.in[0] < 0 {
+	if f.seen[k] || way == upward && x.out[0] != v || way == downward && (len(x.in) == 0 || x.in[0] != v) ||
+		x.l.Kind != kernel.ViewTranspose && x.l.Kind != kernel.ViewReshape {
 		return
 	}
-	in, out := x.in[0], x.out[0]
-	if way == upward && out != v || way == downward && in != v {
-		return
-	}
-	switch x.l.Kind {
-	case kernel.ViewTranspose:
+	if to, y, ok := p.across(k, v, o); ok {
 		f.seen[k] = true
-		if way == upward {
-			f.value(in, transposeBack(o, x.l.Perm), way)
-		} else {
-			f.value(out, transposeForward(o, x.l.Perm), way)
-		}
-	case kernel.ViewReshape:
-		to := in
-		if way == downward {
-			to = out
-		}
-		if y, ok := reshapeOrder(p.values[v].Type.WithOrder(o), p.shape(to)); ok {
-			f.seen[k] = true
-			p.picks[k] = pick{}
-			f.value(to, y, way)
-		}
+		p.picks[k] = pick{}
+		f.value(to, y, way)
 	}
 }

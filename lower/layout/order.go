@@ -3,10 +3,9 @@
 package layout
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/lists"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // transposeForward is the memory order of Transpose(x, perm) when x stays
@@ -43,92 +42,27 @@ func reshapeOrder(t ir.Type, shape []int) ([]int, bool) {
 	if t.SameMemory(nil) {
 		return nil, true
 	}
-	groupOf := make([]int, len(t.Shape)) // of an input dimension; -1: of size 1
-	var outs [][]int                     // per group: its output dimensions
-	var size []int                       // per group: how many input dimensions
-	for i, j := 0, 0; ; {
-		for i < len(t.Shape) && t.Shape[i] == 1 {
-			groupOf[i] = -1
-			i++
-		}
-		for j < len(shape) && shape[j] == 1 {
-			j++
-		}
-		if i == len(t.Shape) || j == len(shape) {
-			break
-		}
-		g := len(outs)
-		outs, size = append(outs, nil), append(size, 0)
-		for a, b := 1, 1; a != b || size[g] == 0; {
-			if a <= b {
-				if i == len(t.Shape) {
-					return nil, false
-				}
-				groupOf[i] = g
-				if t.Shape[i] == 1 {
-					groupOf[i] = -1
-				} else {
-					size[g]++
-				}
-				a *= t.Shape[i]
-				i++
-			} else {
-				if j == len(shape) {
-					return nil, false
-				}
-				if shape[j] != 1 {
-					outs[g] = append(outs[g], j)
-				}
-				b *= shape[j]
-				j++
-			}
+	from, to := tensor.Strides(t.Shape), tensor.Strides(shape)
+	type run struct{ step, size int } // elements in a row in memory, so far apart in logical order
+	var runs []run
+	for _, d := range t.OrderOrIdentity() {
+		if k := len(runs) - 1; k >= 0 && runs[k].step == from[d]*t.Shape[d] {
+			runs[k] = run{from[d], runs[k].size * t.Shape[d]}
+		} else if t.Shape[d] > 1 {
+			runs = append(runs, run{from[d], t.Shape[d]})
 		}
 	}
 	order := lists.Where(len(shape), func(i int) bool { return shape[i] == 1 }) // their place does not matter
-	group, left, last := -1, 0, -1
-	for _, d := range t.OrderOrIdentity() {
-		g := groupOf[d]
-		if g < 0 {
-			continue
+	for _, r := range runs {
+		end := r.step * r.size
+		for d, size := range shape {
+			if size > 1 && to[d] >= r.step && to[d]*size == end {
+				order, end = append(order, d), to[d]
+			}
 		}
-		switch {
-		case left == 0:
-			group, left = g, size[g]
-			order = append(order, outs[g]...)
-		case g != group || d < last:
+		if end != r.step {
 			return nil, false
 		}
-		left, last = left-1, d
 	}
-	return order, len(order) == len(shape)
-}
-
-// sameMemory reports whether two orders (nil: logical) put every element of a
-// value of the given shape in the same place. It is Type.SameMemory without
-// allocations.
-func sameMemory(shape, a, b []int) bool {
-	at := func(o []int, i int) int {
-		if o == nil {
-			return i
-		}
-		return o[i]
-	}
-	n := len(shape)
-	if slices.Contains(shape, 0) {
-		return true
-	}
-	for i, j := 0, 0; ; i, j = i+1, j+1 {
-		for i < n && shape[at(a, i)] == 1 {
-			i++
-		}
-		for j < n && shape[at(b, j)] == 1 {
-			j++
-		}
-		if i == n || j == n {
-			return i == n && j == n
-		}
-		if at(a, i) != at(b, j) {
-			return false
-		}
-	}
+	return order, true
 }

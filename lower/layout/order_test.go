@@ -101,16 +101,3 @@ func TestTransposeOrders(t *testing.T) {
 			shape, order, perm, back)
 	}
 }
-
-// TestSameMemory: the comparison without allocations agrees with Type's.
-func TestSameMemory(t *testing.T) {
-	for _, shape := range [][]int{{1, 2, 1, 3}, {2, 3, 4}, {1, 1, 1}, {}, {5}, {2, 1, 2, 1}, {2, 0, 3}} {
-		all := append(perms(len(shape)), nil)
-		for _, a := range all {
-			for _, b := range all {
-				testenv.Equal(t, sameMemory(shape, a, b), (ir.T(tensor.F32, shape...)).WithOrder(a).SameMemory(b),
-					"%v: %v and %v", shape, a, b)
-			}
-		}
-	}
-}

@@ -194,6 +194,26 @@ func (p *plan) results(k int) {
 	}
 }
 
+// across is the value on the other side of view k from v, and the order that it has
+// when v has order o; false: there is none.
+func (p *plan) across(k, v int, o []int) (to int, order []int, ok bool) {
+	x := &p.nodes[k]
+	if len(x.in) == 0 || x.in[0] < 0 {
+		return -1, nil, false
+	}
+	if to = x.in[0]; v == to {
+		to = x.out[0]
+	}
+	switch {
+	case x.l.Kind == kernel.ViewReshape:
+		order, ok = reshapeOrder(p.values[v].Type.WithOrder(o), p.shape(to))
+		return to, order, ok
+	case to == x.out[0]:
+		return to, transposeForward(o, x.l.Perm), true
+	}
+	return to, transposeBack(o, x.l.Perm), true
+}
+
 // lastInnermost reports an order that keeps the last dimension innermost.
 func lastInnermost(o []int) bool { return len(o) == 0 || o[len(o)-1] == len(o)-1 }
 
@@ -213,14 +233,10 @@ func (p *plan) eval() int {
 	copy(p.order, p.input)
 	cost := 0
 	want := func(v int, o []int) {
-		s := p.shape(v)
-		if sameMemory(s, p.order[v], o) {
+		t := p.values[v].Type
+		same := func(c []int) bool { return t.WithOrder(c).SameMemory(o) }
+		if same(p.order[v]) || slices.ContainsFunc(p.copies[v], same) {
 			return
-		}
-		for _, c := range p.copies[v] {
-			if sameMemory(s, c, o) {
-				return
-			}
 		}
 		p.copies[v] = append(p.copies[v], o)
 		cost += p.values[v].Type.Bytes() + copyCost
@@ -234,7 +250,7 @@ func (p *plan) eval() int {
 		p.results(k)
 	}
 	for v, out := range p.isOut {
-		if out && !(p.freeIO(p.values[v]) && sameMemory(p.shape(v), p.order[v], ir.NHWC(4))) {
+		if out && !(p.freeIO(p.values[v]) && p.values[v].Type.WithOrder(p.order[v]).SameMemory(ir.NHWC(4))) {
 			want(v, p.border(p.values[v]))
 		}
 	}
@@ -258,11 +274,10 @@ func (b *ballot) add(v int, o []int) {
 	if v < 0 {
 		return
 	}
-	for i := range b.votes[v] {
-		if sameMemory(b.p.shape(v), b.votes[v][i].order, o) {
-			b.votes[v][i].count++
-			return
-		}
+	t := b.p.values[v].Type.WithOrder(o)
+	if i := slices.IndexFunc(b.votes[v], func(w vote) bool { return t.SameMemory(w.order) }); i >= 0 {
+		b.votes[v][i].count++
+		return
 	}
 	b.votes[v] = append(b.votes[v], vote{o, 1})
 }
@@ -292,7 +307,7 @@ func (p *plan) start() {
 		p.elect(k, b)
 	}
 	for i := range p.input {
-		if o, ok := b.most(i); ok && p.freeIO(p.values[i]) && sameMemory(p.shape(i), o, ir.NHWC(4)) {
+		if o, ok := b.most(i); ok && p.freeIO(p.values[i]) && p.values[i].Type.WithOrder(o).SameMemory(ir.NHWC(4)) {
 			p.input[i] = ir.NHWC(4)
 		}
 	}
@@ -344,13 +359,9 @@ func (p *plan) elect(k int, b *ballot) {
 		for _, v := range x.in {
 			b.add(v, nil)
 		}
-	case kernel.ViewTranspose:
+	case kernel.ViewTranspose, kernel.ViewReshape:
 		if ok {
-			b.add(x.in[0], transposeBack(o, x.l.Perm))
-		}
-	case kernel.ViewReshape:
-		if v := x.in[0]; ok && v >= 0 {
-			if back, ok := reshapeOrder(p.values[x.out[0]].Type.WithOrder(o), p.shape(v)); ok {
+			if v, back, ok := p.across(k, x.out[0], o); ok {
 				b.add(v, back)
 			}
 		}
@@ -379,13 +390,9 @@ func (p *plan) candidates(k int) [][]int {
 			return
 		}
 		for _, u := range p.users[v] {
-			y := &p.nodes[u]
-			switch y.l.Kind {
-			case kernel.ViewTranspose:
-				back(y.out[0], func(o []int) { to(transposeBack(o, y.l.Perm)) }, depth-1)
-			case kernel.ViewReshape:
+			if y := &p.nodes[u]; y.l.Kind == kernel.ViewTranspose || y.l.Kind == kernel.ViewReshape {
 				back(y.out[0], func(o []int) {
-					if b, ok := reshapeOrder(p.values[y.out[0]].Type.WithOrder(o), p.shape(v)); ok {
+					if _, b, ok := p.across(u, y.out[0], o); ok {
 						to(b)
 					}
 				}, depth-1)

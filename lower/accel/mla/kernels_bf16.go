@@ -4,9 +4,6 @@ package mla
 
 import (
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -165,15 +162,7 @@ func lowerTableBF16(n *ir.Node) *call.Lowered {
 // networks have the same activation everywhere.
 type tables struct {
 	mu    sync.Mutex
-	known []*table
-}
-
-// table is a function of one number, as an operator with attributes and constants.
-type table struct {
-	op     *ir.OpDef
-	attrs  ir.Attrs
-	consts []*tensor.Dense
-	values *tensor.Dense
+	known map[string]*tensor.Dense // by operator, attributes and constants
 }
 
 // mostTables bounds what is remembered, 128 KiB each.
@@ -186,39 +175,22 @@ func (t *tables) of(n *ir.Node) *tensor.Dense {
 	if n.Body != nil {
 		return tabulate(n)
 	}
-	x := &table{op: n.Op, attrs: n.Attrs.Clone()}
+	key := fmt.Sprint(n.Op.Name, n.Attrs) // zeros of different signs have different texts
 	for _, v := range n.In[1:] {
-		var c *tensor.Dense
 		if v != nil && v.Const != nil {
-			c = v.Const.Clone()
+			key += fmt.Sprint(v.Const, v.Const.Bytes())
 		}
-		x.consts = append(x.consts, c)
+		key += ";"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i := slices.IndexFunc(t.known, x.same); i >= 0 {
-		return t.known[i].values
+	if t.known[key] == nil {
+		if len(t.known) >= mostTables || t.known == nil {
+			t.known = map[string]*tensor.Dense{}
+		}
+		t.known[key] = tabulate(n)
 	}
-	x.values = tabulate(n)
-	if len(t.known) == mostTables {
-		t.known = t.known[1:]
-	}
-	t.known = append(t.known, x)
-	return x.values
-}
-
-// same reports two tables of the same function.
-func (t *table) same(u *table) bool {
-	return t.op == u.op && maps.EqualFunc(t.attrs, u.attrs, sameAttr) &&
-		slices.EqualFunc(t.consts, u.consts, func(a, b *tensor.Dense) bool {
-			return a == b || a != nil && b != nil && tensor.Equal(a, b)
-		})
-}
-
-// sameAttr is equality that tells zeros of different signs apart: so do functions.
-func sameAttr(a, b ir.Attr) bool {
-	bits := func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }
-	return a.Equal(b) && bits(a.Float, b.Float) && slices.EqualFunc(a.Floats, b.Floats, bits)
+	return t.known[key]
 }
 
 // tabulate computes a function for every bit pattern.
