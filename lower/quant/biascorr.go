@@ -13,7 +13,7 @@ import (
 // refine improves weights and biases of convolutions and matrix products, in
 // order, with the quantised inputs that each layer really gets.
 func (c *calibrator) refine(before *ir.Graph) {
-	means := c.floatMeans()
+	samples := lockstepInputs(c.opt.Samples)
 	runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) {
 		r, ok := c.rules[nq]
 		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
@@ -29,7 +29,7 @@ func (c *calibrator) refine(before *ir.Graph) {
 		if !c.opt.BiasCorrection || !c.averaged(nq) {
 			return
 		}
-		want := lists.Make(len(means), func(s int) []float64 { return means[s][nf.ID] })
+		want := lists.Map(samples, func(s Sample) []float64 { return c.all.noted[s.key()].means[nf.ID] })
 		c.correctBias(l, nf, nq, want)
 	})
 }
@@ -41,7 +41,8 @@ func (c *calibrator) averaged(n *ir.Node) bool {
 	return ok && r.weight >= 0 && n.Op != op.MatMul && n.Series == ""
 }
 
-// layerMeans says what a survey notes for bias corrections.
+// layerMeans says what a survey notes for bias corrections: the means of the output channels of a layer of the float
+// graph, without activations.
 type layerMeans struct {
 	id int // of the node
 	p  *product
@@ -59,22 +60,6 @@ func (c *calibrator) watchMeans() map[*ir.Value][]layerMeans {
 		}
 	}
 	return layers
-}
-
-// sampleMeans are the means of the output channels of the float graph's layers on one
-// sample, without activations, by node.
-type sampleMeans map[int][]float64
-
-// floatMeans are those of every sample that lockstep looks at: the survey noted them.
-func (c *calibrator) floatMeans() []sampleMeans {
-	if !c.opt.BiasCorrection {
-		return nil
-	}
-	noted := c.means
-	if c.opt.seen != nil {
-		noted = c.opt.seen.all.means
-	}
-	return lists.Map(lockstepInputs(c.opt.Samples), func(in Sample) sampleMeans { return noted[in.key()] })
 }
 
 // correctBias shifts the biases of a layer so that the mean of every output

@@ -61,9 +61,12 @@ func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 	if n >= fewSamples {
 		best = t.steps(best, opt)
 	}
-	odd, empty := opt.oddData(g, t.folds[0].seen.held)
+	odd, empty := opt.oddData(g, t.folds[0].found.held)
 	for _, f := range t.folds {
-		f.seen.held, f.seen.all.looks = nil, nil
+		f.found.held = nil
+		for _, n := range f.found.all.noted {
+			n.look = nil
+		}
 	}
 	first := best.parts[0]
 	r := first.c.report(first.before)
@@ -104,13 +107,13 @@ func taken(g *ir.Graph, o Options) (*ir.Graph, *Report) {
 
 // refits reports that the program is made from all n samples in the end.
 func (t *trials) refits(o Options, n int) bool {
-	return t.mayRefit() && (len(t.folds) > 1 || n < rangesBelow ||
+	return t.mayRefit(n) && (len(t.folds) > 1 || n < rangesBelow ||
 		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive))
 }
 
 // refit makes the program from all samples; its figures stay those of held, which did not see some.
 func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report) {
-	o.Samples, o.seen = all, t.whole
+	o.Samples, o.found = all, t.whole
 	c, before := insert(t.g.Clone(), o)
 	r := c.report(before)
 	r.figures(held)
@@ -131,9 +134,8 @@ func (r *Report) judge(warnings diag.List, empty bool) {
 // cost, and doing so twice with a few more samples.
 const cheapWork, refitWork = 1 << 26, 3 << 26
 
-// mayRefit reports that the program may be made anew from all samples.
-func (t *trials) mayRefit() bool {
-	n := len(t.whole.all.samples)
+// mayRefit reports that the program may be made anew from all n samples.
+func (t *trials) mayRefit(n int) bool {
 	return len(t.folds) > 1 || n < refitBelow || n < 2*refitBelow && work(t.g, n) <= refitWork
 }
 

@@ -27,8 +27,8 @@ func EvaluatorForTest(g *ir.Graph, keeps func(v *ir.Value) bool) func(in Sample,
 // EvaluatorOfForTest is EvaluatorForTest of what a survey of one value alone needs, for an
 // observer that keeps nothing.
 func EvaluatorOfForTest(g *ir.Graph, v *ir.Value) func(in Sample, obs interp.Observer) error {
-	o := surveyOptions{within: map[*ir.Value]*stats{v: nil}}
-	return runOf(evaluatorOf(g, keepsNone, o.needs(), nil))
+	s := survey{within: map[*ir.Value]*stats{v: nil}}
+	return runOf(evaluatorOf(g, keepsNone, s.needs(), nil))
 }
 
 func runOf(e *evaluator) func(in Sample, obs interp.Observer) error {

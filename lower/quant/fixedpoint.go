@@ -244,16 +244,16 @@ func (c *calibrator) fixedActivations(f *FixedPoint) {
 			list, values = append(list, n), append(values, n.Out[0])
 		}
 	}
-	var seen *survey
+	seen := &survey{samples: c.opt.Samples}
 	if f.Delta == 0 && len(list) > 0 {
-		seen = newSurvey(c.g, values, nil, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
+		seen.run(c.g, values, nil, c.opt.memory)
 	}
 	for _, n := range list {
-		s := &stats{}
-		if seen != nil {
-			s = seen.of(n.Out[0], func(int) bool { return true })
+		peak := 0.0
+		if s := seen.of(n.Out[0], every); s != nil {
+			peak = max(-s.lo, s.hi)
 		}
-		c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi)))
+		c.fixedActivation(n, f.format(signed, peak))
 	}
 }
 

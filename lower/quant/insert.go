@@ -32,7 +32,7 @@ type Options struct {
 	// Finish, when set, is what the caller does to a quantised graph before it is
 	// measured.
 	Finish func(g *ir.Graph) error
-	seen   *seen
+	found  *findings    // those of other candidates; nil: there are none
 	front  map[int]bool // what floatFronts gave of all samples; nil: not asked yet
 	memory *memories    // of all evaluations
 	// Source names them in the report: the paths of files, or "synthetic".
@@ -92,10 +92,7 @@ type calibrator struct {
 	ends  map[*ir.Value]bool
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
-	// stats, rows and limits are by number: of the values, of nodes that normalise rows, and of values that have one.
-	stats  map[int]*stats
-	rows   map[int]*rowStats
-	limits map[int]interval
+	*findings
 	params map[*ir.Value]affine
 	// methods found the ranges that no operator prescribes.
 	methods map[*ir.Value]option.Method
@@ -103,10 +100,6 @@ type calibrator struct {
 	weights map[weightKey]*ir.Value
 	// states are those of recurrent nodes.
 	states map[*ir.Node]*recurrentState
-	// peaks are the largest of them in float, in the nodes' order, by the sample's key.
-	peaks map[**tensor.Dense][]float64
-	// means are those of the float graph, for bias correction, by the sample's key.
-	means map[**tensor.Dense]sampleMeans
 	// beside is the noise of every value on the samples held out, where it was measured.
 	beside []sideBySide
 	// adapted counts the layers whose weights are not rounded to the nearest.
@@ -126,10 +119,21 @@ func Insert(g *ir.Graph, opt Options) (_ *Report, err error) {
 	return c.report(before), nil
 }
 
+func newCalibrator(g *ir.Graph, opt Options) *calibrator {
+	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{},
+		findings: opt.found}
+	if c.findings == nil {
+		all := &survey{samples: opt.Samples, counts: opt.Method != option.MinMax, heldFrom: 1}
+		c.findings = &findings{all: all, in: every, average: opt.BiasCorrection,
+			ranges: map[option.Method]map[int]affine{}}
+	}
+	return c
+}
+
 // insert is Insert without the report; before is the float graph.
 func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph) {
 	checkSamples(g.In, opt.Samples)
-	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
+	c = newCalibrator(g, opt)
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method, c.opt.Rounding = option.FixedPoint, option.Nearest
@@ -237,61 +241,41 @@ func (c *calibrator) dropIdle() {
 	maps.DeleteFunc(c.rules, func(n *ir.Node, _ rule) bool { return !busy[n] })
 }
 
-// observe has statistics of the values from a run of the float graph on the samples.
+// observe has statistics of the values from a run of the float graph on the samples, unless an earlier candidate did.
 func (c *calibrator) observe() {
-	k, in := c.opt.seen, func(int) bool { return true }
-	if k != nil && k.stats != nil { // by an earlier candidate
-		c.stats, c.rows, c.limits = k.stats, k.rows, k.limits
+	if c.stats != nil {
 		return
 	}
-	c.stats, c.rows = make(map[int]*stats, len(c.values)), c.watchRows()
-	s := c.survey()
-	if k != nil {
-		in = k.in
-	}
+	c.rows = c.watchRows()
+	c.survey()
+	c.stats = make(map[int]*stats, len(c.values))
 	for _, v := range c.values {
-		c.stats[v.ID] = s.of(v, in)
+		c.stats[v.ID] = c.all.of(v, c.in)
 	}
 	for _, r := range c.rows {
-		r.rows = s.rowsOf(r.of, in)
+		r.rows = c.all.rowsOf(r.of, c.in)
 	}
 	c.narrow()
 	c.sharpen()
-	if k != nil {
-		k.stats, k.rows, k.limits = c.stats, c.rows, c.limits
-	}
 }
 
-// survey is that of all samples, or of those of the options.
-func (c *calibrator) survey() *survey {
-	if s := c.opt.seen; s != nil {
-		if s.all.survey == nil {
-			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
-				states: c.recurrentNodes(), unseen: s.all.unseen, memory: c.opt.memory}
-			o.look, _ = probes(c.g)
-			if s.all.average {
-				o.means, o.meansOf = c.watchMeans(), s.all.refined
-			}
-			s.all.survey = newSurvey(c.g, c.values, c.rows, o)
-			s.all.means = byKey(s.all.samples, s.all.survey.means)
-			s.all.peaks = byKey(s.all.samples, s.all.survey.peaks)
-			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
-			s.all.survey.looks = nil
-		}
-		return s.all.survey
+// survey runs that of the samples.
+func (c *calibrator) survey() {
+	s := c.all
+	if s.values != nil {
+		return // for another way of holding samples out
 	}
-	for {
-		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax,
-			states: c.recurrentNodes(), memory: c.opt.memory}
-		if c.opt.BiasCorrection {
-			o.means, o.meansOf = c.watchMeans(), keysOf(lockstepInputs(c.opt.Samples))
+	s.states = c.recurrentNodes()
+	s.look, _ = probes(c.g)
+	if c.average {
+		s.means = c.watchMeans()
+	}
+	for s.values == nil {
+		if err := fail.Caught(func() { s.run(c.g, c.values, c.rows, c.opt.memory) }); err != nil {
+			fail.Check(c.dropSynthetic(err))
+			*s = survey{samples: c.opt.Samples, counts: s.counts, means: s.means, states: s.states, look: s.look,
+				heldFrom: s.heldFrom}
 		}
-		s, err := fail.Try(func() *survey { return newSurvey(c.g, c.values, c.rows, o) })
-		if err == nil {
-			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
-			return s
-		}
-		fail.Check(c.dropSynthetic(err))
 	}
 }
 
@@ -308,10 +292,10 @@ func (c *calibrator) sharpen() {
 	if len(within) == 0 {
 		return
 	}
-	s := newSurvey(c.g, c.values, c.rows, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
-		memory: c.opt.memory})
+	s := &survey{samples: c.opt.Samples, counts: true, within: within}
+	s.run(c.g, c.values, c.rows, c.opt.memory)
 	for v, y := range within {
-		x := s.of(v, func(int) bool { return true })
+		x := s.of(v, every)
 		y.hist, y.zeros = x.hist, x.zeros
 	}
 }
@@ -339,18 +323,9 @@ func (c *calibrator) dropSynthetic(err error) error {
 func (c *calibrator) choose() {
 	c.methods = map[*ir.Value]option.Method{}
 	list := c.groups()
-	var known map[int]affine
-	if c.opt.seen != nil {
-		known = c.opt.seen.ranges[c.opt.Method]
-	}
-	if known == nil {
-		known = c.rangesOf(list, c.opt.Method)
-		if c.opt.seen != nil { // other candidates with this method have the same groups
-			c.opt.seen.ranges[c.opt.Method] = known
-		}
-	}
+	c.findRanges(list, c.opt.Method)
 	for _, k := range list {
-		k.params = known[k.members[0].ID]
+		k.params = c.ranges[c.opt.Method][k.members[0].ID]
 	}
 	for _, k := range list {
 		for _, v := range k.members {
@@ -369,40 +344,39 @@ func (c *calibrator) groups() []*group {
 	return c.share().collect()
 }
 
-// rangesOf are the quantisations of groups by a method, by their first values.
-func (c *calibrator) rangesOf(list []*group, m option.Method) map[int]affine {
+// findRanges finds the quantisations of groups by a method, unless another candidate did, which has the same groups.
+func (c *calibrator) findRanges(list []*group, m option.Method) {
+	if c.ranges[m] != nil {
+		return
+	}
 	found := make([]affine, len(list))
 	ParallelEach(len(list), func(i int) {
 		k := list[i]
-		m := c.methodOf(k, m)
-		if c.opt.seen != nil {
-			if a, ok := c.opt.seen.ranges[m][k.members[0].ID]; ok {
-				found[i] = a
-				return
-			}
-		}
-		if k.fixed != nil {
+		own := c.methodOf(k, m)
+		if a, ok := c.ranges[own][k.members[0].ID]; ok {
+			found[i] = a
+		} else if k.fixed != nil {
 			found[i] = affineFrom(k.fixed)
 		} else {
-			found[i] = c.rangeFor(k, c.dataType(k.members[0]), m)
+			found[i] = c.rangeFor(k, c.dataType(k.members[0]), own)
 		}
 	})
-	ranges := make(map[int]affine, len(list))
+	c.ranges[m] = make(map[int]affine, len(list))
 	for i, k := range list {
-		ranges[k.members[0].ID] = found[i]
+		c.ranges[m][k.members[0].ID] = found[i]
 	}
-	return ranges
 }
 
-// methodOf is the method for a group: its own where each has one.
+// methodOf is the method for a group: its own where each has one, the whole range where all methods agree.
 func (c *calibrator) methodOf(k *group, m option.Method) option.Method {
-	if m == option.PerLayer && c.opt.seen != nil {
-		if m, ok := c.opt.seen.method[k.members[0].ID]; ok {
-			return m
-		}
-		return option.MinMax // all methods agree
+	if m != option.PerLayer || c.method == nil {
+		return m
 	}
-	return m
+	own, ok := c.method[k.members[0].ID]
+	if !ok {
+		return option.MinMax
+	}
+	return own
 }
 
 // headroom16 is by how much the range of int16 exceeds what was seen: a quarter, which costs 2 dB

@@ -89,7 +89,7 @@ func (p *probing) differing(list []*group, f *fold) map[int]int {
 		var a [len(methods)]affine
 		same := true
 		for i, m := range methods {
-			a[i] = f.seen.ranges[m][id]
+			a[i] = f.found.ranges[m][id]
 			same = same && a[i] == a[0]
 		}
 		if same {
@@ -106,8 +106,8 @@ func (p *probing) differing(list []*group, f *fold) map[int]int {
 // localErrors measures the methods in one fold: ranges are of the samples that it
 // calibrates on, errors of those that it holds out.
 func (t *trials) localErrors(f *fold, o Options) localErrors {
-	o.Samples, o.Held, o.seen = f.fit, f.held, f.seen
-	c := &calibrator{g: t.g.Clone(), opt: o, params: map[*ir.Value]affine{}}
+	o.Samples, o.Held, o.found = f.fit, f.held, f.found
+	c := newCalibrator(t.g.Clone(), o)
 	c.g.RemoveDead()
 	before := c.prepare()
 	if len(c.values) == 0 {
@@ -115,9 +115,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 	}
 	list := c.groups()
 	for _, m := range methods {
-		if f.seen.ranges[m] == nil {
-			f.seen.ranges[m] = c.rangesOf(list, m)
-		}
+		c.findRanges(list, m)
 	}
 	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}}
 	groupOf := p.differing(list, f)
@@ -133,7 +131,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 		parts[i] = map[readerKey]*readerError{}
 		return p.observer(parts[i], len(f.held))
 	}
-	f.named(func() { f.seen.hold(c, before, f.held, see) })
+	f.named(func() { f.found.hold(c, before, f.held, see) })
 	out := localErrors{}
 	for _, key := range p.order {
 		var all readerError

@@ -73,7 +73,7 @@ func NewMixture(g *ir.Graph, opt Options, names []string) (_ *Mixture, err error
 	if err != nil {
 		return nil, err
 	}
-	c := &calibrator{g: g.Clone(), opt: opt}
+	c := newCalibrator(g.Clone(), opt)
 	c.plan()
 	m := &Mixture{of: map[int]int{}, outs: len(g.Out)}
 	at := map[*ir.Node]int{}
@@ -508,7 +508,7 @@ type LayerCost struct {
 // the precision that the options give them, and ranks them, the one that costs
 // most first. each, when set, is told of every layer. The graph stays as it is.
 func Sensitivity(g *ir.Graph, opt Options, each func(done, all int)) ([]LayerCost, error) {
-	c := &calibrator{g: g.Clone(), opt: opt}
+	c := newCalibrator(g.Clone(), opt)
 	c.plan()
 	type layer struct {
 		node *ir.Node

@@ -47,15 +47,11 @@ func (c *calibrator) recurrentNodes() []*ir.Node {
 // recurrentStates chooses the scales of the states of these, by their peaks in the
 // survey.
 func (c *calibrator) recurrentStates() {
-	peaks := c.peaks
-	if c.opt.seen != nil {
-		peaks = c.opt.seen.all.peaks
-	}
 	c.states = map[*ir.Node]*recurrentState{}
 	for k, n := range c.recurrentNodes() {
 		top := 0.0
 		for _, s := range c.opt.Samples {
-			top = max(top, peaks[s.key()][k])
+			top = max(top, c.all.noted[s.key()].peaks[k])
 		}
 		c.states[n] = c.stateOf(n, top)
 	}

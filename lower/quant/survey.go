@@ -12,16 +12,36 @@ import (
 	"github.com/nncc/nncc/ir/vec"
 )
 
-// survey is what one run of the float graph on every sample tells of its values, by
-// parts of the samples: what is held out in one way of calibrating is seen in
-// another. Results do not depend on the number of workers.
+// survey is one run of the float graph on every sample, and what it tells of values by parts of the samples: what is
+// held out in one way of calibrating is seen in another. Results do not depend on the number of workers.
 type survey struct {
-	part   []int // of every sample
-	values map[int]*surveyed
-	rows   map[int][][]row // by node, of every sample
-	means  []sampleMeans   // of every sample
-	looks  [][]*tensor.Dense
-	peaks  [][]float64 // of the recurrent states of every sample, by node
+	samples []Sample
+	part    []int // of every sample; nil: all are one
+	counts  bool  // histograms, or elements, and not ranges alone
+	// within, when set, has the values that are looked at and the ranges that their elements
+	// are brought into.
+	within map[*ir.Value]*stats
+	unseen func(part int) bool // of samples that are left out, as nobody calibrates on them; nil: none
+	// means are the layers whose means are noted, by input, of the samples whose keys are in meansOf; nil: of those that
+	// lockstep looks at.
+	means   map[*ir.Value][]layerMeans
+	meansOf map[**tensor.Dense]bool
+	states  []*ir.Node // of which the largest states are noted
+	// look names values that are noted, behind the outputs, of samples in parts from
+	// heldFrom on; nil: nothing is.
+	look     []string
+	heldFrom int
+
+	values map[int]*surveyed // nil: it has not run
+	noted  map[**tensor.Dense]*sampleNotes
+}
+
+// sampleNotes are what a survey notes of one sample, by whose key they are found.
+type sampleNotes struct {
+	rows  map[int][]row // by node
+	means map[int][]float64
+	look  []*tensor.Dense
+	peaks []float64 // of the recurrent states, by node
 }
 
 // surveyed is one value.
@@ -31,29 +51,9 @@ type surveyed struct {
 	exact [][]float32 // of every sample; nil where there are too many elements
 }
 
-// surveyOptions say what a survey looks at.
-type surveyOptions struct {
-	samples []Sample
-	part    []int // of every sample; nil: all are one
-	counts  bool  // histograms, or elements, and not ranges alone
-	// within, when set, has the values that are looked at and the ranges that their elements
-	// are brought into.
-	within map[*ir.Value]*stats
-	// means are the layers whose means are noted, by input.
-	means   map[*ir.Value][]layerMeans
-	meansOf map[**tensor.Dense]bool // samples that they are noted of, by key; nil: all
-	states  []*ir.Node              // of which the largest states are noted
-	unseen  func(part int) bool     // of samples that are left out; nil: none
-	// look names values that are noted, behind the outputs, of samples in parts from
-	// heldFrom on; nil: nothing is.
-	look     []string
-	heldFrom int
-	memory   *memories
-}
-
 // needs are the nodes that the values that are looked at depend on; nil: all are looked at.
-func (o *surveyOptions) needs() map[*ir.Node]bool {
-	if o.within == nil {
+func (s *survey) needs() map[*ir.Node]bool {
+	if s.within == nil {
 		return nil
 	}
 	needed := map[*ir.Node]bool{}
@@ -67,80 +67,80 @@ func (o *surveyOptions) needs() map[*ir.Node]bool {
 			back(in)
 		}
 	}
-	for v := range o.within {
+	for v := range s.within {
 		back(v)
 	}
 	return needed
 }
 
-// newSurvey runs g, and watches values and rows of nodes.
-func newSurvey(g *ir.Graph, list []*ir.Value, rows map[int]*rowStats, opt surveyOptions) *survey {
-	n := len(opt.samples)
-	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}, means: make([]sampleMeans, n),
-		looks: make([][]*tensor.Dense, n), peaks: make([][]float64, n)}
+// run runs g, and watches values and rows of nodes.
+func (s *survey) run(g *ir.Graph, list []*ir.Value, rows map[int]*rowStats, memory *memories) {
+	n, parts := len(s.samples), 1
 	if s.part == nil {
 		s.part = make([]int, n)
 	}
-	parts := 0
 	for _, p := range s.part {
 		parts = max(parts, p+1)
 	}
+	values := map[int]*surveyed{}
 	most := min(exactElems, observedElems/max(len(list), 1))
 	for _, v := range list {
-		if opt.within != nil && opt.within[v] == nil {
+		if s.within != nil && s.within[v] == nil {
 			continue
 		}
 		x := &surveyed{parts: make([]stats, parts)}
 		for i := range x.parts {
 			x.parts[i].lo, x.parts[i].hi = math.Inf(1), math.Inf(-1)
 		}
-		if opt.counts && opt.within == nil && v.Type.Elems()*n <= most {
+		if s.counts && s.within == nil && v.Type.Elems()*n <= most {
 			x.exact = make([][]float32, n)
 		}
-		s.values[v.ID] = x
+		values[v.ID] = x
 	}
 	readers := map[*ir.Value][]*ir.Node{}
-	for id, r := range rows {
+	for _, r := range rows {
 		readers[r.of.In[0]] = append(readers[r.of.In[0]], r.of)
-		s.rows[id] = make([][]row, len(opt.samples))
 	}
-	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
+	if s.meansOf == nil {
+		s.meansOf = keysOf(lockstepInputs(s.samples))
+	}
+	bins := min(histBins*2/max(parts, 2), observedBins/max(len(values)*parts, 1))
 	rowsEach := max(maxRows/max(n, 1), 16)
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
-	peaks := newStatePeaks(opt.states)
-	watched, names := peaks.watch().seen, keptBy(opt.look)
+	peaks := newStatePeaks(s.states)
+	watched, names := peaks.watch().seen, keptBy(s.look)
 	float := evaluatorOf(g, func(v *ir.Value) bool {
 		_, ok := watched[v]
-		x := s.values[v.ID]
+		x := values[v.ID]
 		return ok || names(v) || x != nil && x.exact != nil
-	}, opt.needs(), opt.memory)
+	}, s.needs(), memory)
+	noted := make([]sampleNotes, n)
 	forSamples(n, g.Nodes, func(w, i int) {
-		if opt.unseen != nil && opt.unseen(s.part[i]) {
+		if s.unseen != nil && s.unseen(s.part[i]) {
 			return
 		}
-		means, noted := sampleMeans{}, opt.means
-		if opt.meansOf != nil && !opt.meansOf[opt.samples[i].key()] {
-			noted = nil
-		}
-		s.means[i] = means
-		found, states := newLook(opt.look), peaks.watch()
-		out := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+		note := &noted[i]
+		note.rows, note.means = map[int][]row{}, map[int][]float64{}
+		found, states := newLook(s.look), peaks.watch()
+		out := float.run(s.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
 			states.see(v, d)
-			for _, l := range noted[v] {
-				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
+			if s.meansOf[s.samples[i].key()] {
+				for _, l := range s.means[v] {
+					note.means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
+				}
 			}
-			x := s.values[v.ID]
+			x := values[v.ID]
 			if x == nil {
 				return
 			}
 			for _, n := range readers[v] {
-				s.rows[n.ID][i] = rows[n.ID].collect(d, rowsEach)
+				note.rows[n.ID] = rows[n.ID].collect(d, rowsEach)
 			}
 			data := tensor.As[float32](d)
 			one := rangeOf(data)
 			wantNumbers(v, one)
-			if r := opt.within[v]; r != nil {
+			if r := s.within[v]; r != nil {
 				one.lo, one.hi = r.lo, r.hi
 			}
 			if x.exact != nil {
@@ -150,27 +150,21 @@ func newSurvey(g *ir.Graph, list []*ir.Value, rows map[int]*rowStats, opt survey
 			x.mu.Lock()
 			p.join(&one.stats)
 			x.mu.Unlock()
-			if x.exact == nil && opt.counts && one.lo <= one.hi {
+			if x.exact == nil && s.counts && one.lo <= one.hi {
 				x.count(p, data, &one.stats, &scratch[w], bins)
 			}
 		})
-		s.peaks[i] = states.peaks()
-		if opt.look != nil && s.part[i] >= opt.heldFrom {
-			s.looks[i] = append(out, found.values...)
+		note.peaks = states.peaks()
+		if s.look != nil && s.part[i] >= s.heldFrom {
+			note.look = append(out, found.values...)
 		} else {
 			float.release(out)
 		}
 	})
-	return s
-}
-
-// byKey has what a survey noted of samples by their keys.
-func byKey[T any](samples []Sample, noted []T) map[**tensor.Dense]T {
-	m := map[**tensor.Dense]T{}
-	for i, x := range samples {
-		m[x.key()] = noted[i]
+	s.values, s.noted = values, map[**tensor.Dense]*sampleNotes{}
+	for i, x := range s.samples {
+		s.noted[x.key()] = &noted[i]
 	}
-	return m
 }
 
 // count adds the numbers of one tensor to a part: at once where their bins are there, by
@@ -247,10 +241,13 @@ func (s *survey) of(v *ir.Value, in func(part int) bool) *stats {
 
 // rowsOf are the rows of a node that normalises.
 func (s *survey) rowsOf(n *ir.Node, in func(part int) bool) (all []row) {
-	for i, r := range s.rows[n.ID] {
+	for i, x := range s.samples {
 		if in(s.part[i]) {
-			all = append(all, r...)
+			all = append(all, s.noted[x.key()].rows[n.ID]...)
 		}
 	}
 	return all
 }
+
+// every is for all parts.
+func every(int) bool { return true }

@@ -40,7 +40,7 @@ const (
 type trials struct {
 	g     *ir.Graph
 	folds []*fold
-	whole *seen // by calibration on all samples
+	whole *findings // by calibration on all samples
 	tried []Tried
 	// promised, in dB, is by how much the errors of all layers are less with the method of each.
 	promised float64
@@ -50,7 +50,7 @@ type trials struct {
 type fold struct {
 	fit, held []Sample
 	at        []int // of held, among all
-	seen      *seen
+	found     *findings
 }
 
 // holdOut makes the folds: where it costs little each of four parts of the samples
@@ -70,20 +70,8 @@ func (t *trials) holdOut(opt Options) {
 		}
 		parts, first = 2, 1
 	}
-	fresh := func() *surveyedSamples { // not run yet
-		return &surveyedSamples{samples: opt.Samples, part: part, heldFrom: first, average: opt.BiasCorrection}
-	}
-	all := fresh()
-	use := func(in func(p int) bool) *seen {
-		s := &seen{all: all, in: in, ranges: map[option.Method]map[int]affine{}}
-		if opt.Equalize { // each has a graph of its own
-			s.all = fresh()
-		}
-		return s
-	}
-	t.whole = use(func(int) bool { return true })
 	for k := first; k < parts; k++ {
-		f := &fold{seen: use(func(p int) bool { return p != k })}
+		f := &fold{}
 		for i, s := range opt.Samples {
 			if part[i] == k {
 				f.held, f.at = append(f.held, s), append(f.at, i)
@@ -93,24 +81,28 @@ func (t *trials) holdOut(opt Options) {
 		}
 		t.folds = append(t.folds, f)
 	}
-	t.folds[0].seen.reported = true
-	refined := keysOf(nil)
-	if t.mayRefit() {
-		refined = keysOf(lockstepInputs(opt.Samples))
+	refined, unseen := keysOf(nil), func(p int) bool { return p >= first }
+	if t.mayRefit(n) {
+		refined, unseen = keysOf(lockstepInputs(opt.Samples)), nil
 	}
 	for _, f := range t.folds {
 		maps.Copy(refined, keysOf(lockstepInputs(f.fit)))
 	}
-	all.refined, t.whole.all.refined = refined, refined
-	for _, f := range t.folds { // have surveys of their own with Options.Equalize
-		f.seen.all.refined = refined
+	fresh := func() *survey { // not run yet
+		return &survey{samples: opt.Samples, part: part, counts: true, heldFrom: first, meansOf: refined, unseen: unseen}
 	}
-	if !t.mayRefit() {
-		all.unseen = func(p int) bool { return p >= first }
-		for _, f := range t.folds {
-			f.seen.all.unseen = all.unseen
+	all := fresh()
+	use := func(in func(p int) bool) *findings {
+		if opt.Equalize { // each has a graph of its own
+			all = fresh()
 		}
+		return &findings{all: all, in: in, average: opt.BiasCorrection, ranges: map[option.Method]map[int]affine{}}
 	}
+	t.whole = use(every)
+	for k, f := range t.folds {
+		f.found = use(func(p int) bool { return p != first+k })
+	}
+	t.folds[0].found.reported = true
 }
 
 // candidate is a way of quantising with what it loses on the samples held out.
@@ -134,7 +126,7 @@ func (t *trials) try(o Options) *candidate {
 	k := &candidate{opt: o, worst: maxDB}
 	var sums []noise
 	for _, f := range t.folds {
-		o.Samples, o.Held, o.seen = f.fit, f.held, f.seen
+		o.Samples, o.Held, o.found = f.fit, f.held, f.found
 		p := &attempt{g: t.g.Clone()}
 		p.c, p.before = insert(p.g, o)
 		k.parts = append(k.parts, p)
@@ -158,7 +150,7 @@ func (t *trials) try(o Options) *candidate {
 		db := x.db()
 		if i < len(t.g.Out) {
 			k.worst = min(k.worst, db)
-			if t.folds[0].seen.mute[i] {
+			if t.folds[0].found.mute[i] {
 				continue
 			}
 		}
@@ -178,13 +170,13 @@ func (p *attempt) measure(o Options) [][]noise {
 		fail.Check(o.Finish(g))
 	}
 	names, mute := probes(p.before)
-	o.seen.mute = mute
-	if o.seen.held == nil {
-		o.seen.hold(p.c, p.before, o.Held, nil)
+	o.found.mute = mute
+	if o.found.held == nil {
+		o.found.hold(p.c, p.before, o.Held, nil)
 	}
 	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names), o.memory)
 	one := func(i int) []*tensor.Dense { return look(quantised, names, o.Held[i]) }
-	if o.seen.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
+	if o.found.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
 		len(o.Held) <= reportSamples { // it will hardly be measured in vain
 		pairs := p.c.pairs()
 		float := newEvaluator(p.before, comparedIn(pairs), o.memory)
@@ -195,7 +187,7 @@ func (p *attempt) measure(o Options) [][]noise {
 		}
 	}
 	forSamples(len(outs), g.Nodes, func(_, i int) {
-		want, got := o.seen.held[i], one(i)
+		want, got := o.found.held[i], one(i)
 		outs[i] = make([]noise, len(got))
 		for k := range got {
 			if got[k] != nil && want[k] != nil {
@@ -349,42 +341,25 @@ func (t *trials) chooseMethods(o Options) {
 				others.add(e)
 			}
 		}
-		f.seen.method = others.methods()
+		f.found.method = others.methods()
 	}
 }
 
-// seen is what all candidates of one calibration share: the values of the float
+// findings are what all candidates of one calibration share: the values of the float
 // graph are the same for all.
-type seen struct {
-	all    *surveyedSamples
-	in     func(part int) bool              // of all
-	stats  map[int]*stats                   // by value
-	rows   map[int]*rowStats                // by node
-	ranges map[option.Method]map[int]affine // by method and first value of a group
-	method map[int]option.Method            // by first value of a group, for option.PerLayer
-	limits map[int]interval                 // by value
-	mute   []bool                           // outputs that probes speak for
+type findings struct {
+	all     *survey
+	in      func(part int) bool              // of all
+	average bool                             // biases will be corrected
+	stats   map[int]*stats                   // by value
+	rows    map[int]*rowStats                // by node that normalises rows
+	limits  map[int]interval                 // by value, of those that have one
+	ranges  map[option.Method]map[int]affine // by method and first value of a group
+	method  map[int]option.Method            // by first value of a group, for option.PerLayer
+	mute    []bool                           // outputs that probes speak for
 	// reported: the report has figures of the samples that are held out.
 	reported bool
 	held     [][]*tensor.Dense // what probes see of the float graph on the samples that are held out
-}
-
-// surveyedSamples are samples in parts, and what one run on each of them tells.
-type surveyedSamples struct {
-	samples []Sample
-	part    []int
-	survey  *survey
-	// heldFrom is the first part that is held out by somebody.
-	heldFrom int
-	unseen   func(part int) bool // parts that nobody calibrates on; nil: none
-	average  bool                // biases will be corrected
-	// refined are the samples, by key, with which weights and biases are refined by somebody.
-	refined map[**tensor.Dense]bool
-	// means and looks are those of the float graph, by the sample's key; looks those of
-	// samples that are held out.
-	means map[**tensor.Dense]sampleMeans
-	looks map[**tensor.Dense][]*tensor.Dense
-	peaks map[**tensor.Dense][]float64 // as those of a calibrator
 }
 
 // key tells samples apart, in whatever lists they are; those without inputs are all the same.
@@ -406,11 +381,13 @@ func keysOf(samples []Sample) map[**tensor.Dense]bool {
 
 // hold runs the float graph on samples that are held out, unless the survey did, for what
 // probes see of them. see, which may be nil, gives an observer of the values of a sample.
-func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) {
+func (s *findings) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) {
 	names, _ := probes(float)
 	e, looks := newEvaluator(float, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
 	forSamples(len(held), float.Nodes, func(_, i int) {
-		looks[i] = s.all.looks[held[i].key()]
+		if n := s.all.noted[held[i].key()]; n != nil {
+			looks[i] = n.look
+		}
 		if looks[i] != nil && see == nil {
 			return
 		}
