@@ -41,12 +41,7 @@ const (
 //
 // states are the outputs that a run hands to the next one as inputs.
 func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
-	return BuildWith(Full, g, low, states...)
-}
-
-// BuildWith is Build with less effort.
-func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
-	return build(Goal{Effort: effort}, plan.Faster, g, low, states)
+	return BuildFor(Goal{Effort: Full}, g, low, states...)
 }
 
 // Goal is what BuildFor looks for.
@@ -72,22 +67,15 @@ type planned struct {
 
 // BuildFor is Build with another goal.
 func BuildFor(goal Goal, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
-	faster := plan.Faster
-	if goal.Draft {
-		faster = func(b []plan.Buffer, r plan.Result, _ int64) ([]plan.Buffer, plan.Result) { return b, r }
-	}
-	return build(goal, faster, g, low, states)
-}
-
-func build(goal Goal, faster func([]plan.Buffer, plan.Result, int64) ([]plan.Buffer, plan.Result), g *ir.Graph,
-	low map[*ir.Node]*call.Lowered, states []StateBinding) (*Result, error) {
 	s := &search{g: g, low: low, states: states, effort: goal.Effort, share: goal.Share, copied: map[*ir.Node]bool{},
 		plans: goal.Plans, known: map[string]*arrangement{}}
 	if goal.Known != nil {
 		s.known = goal.Known.known
 	}
 	best := *s.run()
-	best.buffers, best.plan = faster(best.buffers, best.plan, int64(goal.Effort))
+	if !goal.Draft {
+		best.buffers, best.plan = plan.Faster(best.buffers, best.plan, int64(goal.Effort))
+	}
 	r, err := best.result(states)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ type NoRoomError struct{ Why string }
 
 func (e *NoRoomError) Error() string { return e.Why }
 
-// BuildIn is BuildWith for an arena that no single memory holds: it is divided over pools,
+// BuildIn is Build, with some effort, for an arena that no single memory holds: it is divided over pools,
 // each storage whole in one, so that a run waits fewest cycles for what it reads and
 // writes. Views that keep a storage too large for every pool become copies.
 func BuildIn(pools Pools, effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered,

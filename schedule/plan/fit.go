@@ -5,6 +5,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // span is an occupied run of bytes, end exclusive.
@@ -100,39 +101,16 @@ func gap(spans []span, size int64, tight bool) int64 {
 	return end
 }
 
-// fitOrders are the orders that fitAll tries. All of them put what is hard to
-// place first, and mean something else by hard.
-var fitOrders = []func(p *problem) func(a, b *item) int{
-	func(*problem) func(a, b *item) int { // by size
-		return func(a, b *item) int {
-			return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(b.hi-b.lo, a.hi-a.lo))
-		}
-	},
-	func(*problem) func(a, b *item) int { // by lifetime
-		return func(a, b *item) int {
-			return cmp.Or(cmp.Compare(b.hi-b.lo, a.hi-a.lo), cmp.Compare(b.size, a.size))
-		}
-	},
-	func(*problem) func(a, b *item) int { // by area
-		area := func(a *item) int64 { return a.size * int64(a.hi-a.lo+1) }
-		return func(a, b *item) int { return cmp.Compare(area(b), area(a)) }
-	},
-	func(*problem) func(a, b *item) int { // by step
-		return func(a, b *item) int {
-			return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi), cmp.Compare(b.size, a.size))
-		}
-	},
-	func(*problem) func(a, b *item) int { // by last step
-		return func(a, b *item) int {
-			return cmp.Or(cmp.Compare(b.hi, a.hi), cmp.Compare(a.lo, b.lo), cmp.Compare(b.size, a.size))
-		}
-	},
-	func(p *problem) func(a, b *item) int { // by breadth
-		peak := p.peaks()
-		return func(a, b *item) int {
-			return cmp.Or(cmp.Compare(peak[b.storage], peak[a.storage]), cmp.Compare(b.size, a.size))
-		}
-	},
+// fitOrders are the orders that fitAll tries, by the keys of items, the least first; peaks are
+// those of the problem. All of them put what is hard to place first, and mean something else
+// by hard.
+var fitOrders = []func(a *item, peaks func() map[int]int64) [3]int64{
+	func(a *item, _ func() map[int]int64) [3]int64 { return [3]int64{-a.size, -a.steps()} },
+	func(a *item, _ func() map[int]int64) [3]int64 { return [3]int64{-a.steps(), -a.size} },
+	func(a *item, _ func() map[int]int64) [3]int64 { return [3]int64{-a.size * a.steps()} }, // by area
+	func(a *item, _ func() map[int]int64) [3]int64 { return [3]int64{int64(a.lo), -int64(a.hi), -a.size} },
+	func(a *item, _ func() map[int]int64) [3]int64 { return [3]int64{-int64(a.hi), int64(a.lo), -a.size} },
+	func(a *item, peaks func() map[int]int64) [3]int64 { return [3]int64{-peaks()[a.storage], -a.size} }, // by breadth
 }
 
 // peaks returns, by storage, the largest load of the sections in which it is
@@ -163,9 +141,13 @@ func (p *problem) peaks() map[int]int64 {
 // fitAll tries first fit and best fit in every order. The first of them runs
 // whatever the budget is; the rest only as long as it lasts.
 func (p *problem) fitAll() {
-	f := p.newFitter()
+	f, peaks := p.newFitter(), sync.OnceValue(p.peaks)
 	for k, o := range fitOrders {
-		order := p.sorted(o(p))
+		key := func(a *item) [3]int64 { return o(a, peaks) }
+		order := p.sorted(func(a, b *item) int {
+			x, y := key(a), key(b)
+			return slices.Compare(x[:], y[:])
+		})
 		for _, tight := range []bool{false, true} {
 			if p.optimal || k > 0 && p.spent() {
 				return

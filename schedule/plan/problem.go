@@ -15,6 +15,8 @@ type item struct {
 	lo, hi  int // first and last section, inclusive
 }
 
+func (a *item) steps() int64 { return int64(a.hi - a.lo + 1) }
+
 func (a *item) overlaps(b *item) bool { return a.lo <= b.hi && b.lo <= a.hi }
 
 // problem is one instance and the best plan found for it so far.
