@@ -349,79 +349,56 @@ var features = map[Kind][]string{
 		pixels*outputQuadsUp*channelWords pixels*outputQuadsUp*channelVectors pixels*outputQuadsUp*outputs`),
 }
 
-// wideFeatures are those of variants on int16 besides, by eight columns and four pixels.
-var wideFeatures = map[Kind][]string{
-	Convolution: words(`tapsInside*channelOctets pixelQuads*outputs*columnOctets pixelsBeyondQuads*outputs*columnOctets
+// moreFeatures are those of variants besides that have one of some parts in their names.
+var moreFeatures = []struct {
+	parts    string
+	kind     Kind
+	features string
+}{
+	// on int16, by eight columns and four pixels
+	{"_s16", Convolution, `tapsInside*channelOctets pixelQuads*outputs*columnOctets pixelsBeyondQuads*outputs*columnOctets
 		pixelQuads*outputs*columns pixelsBeyondQuads*outputs*columns pixelQuads*columns pixelQuadsUp
 		pixelQuadsUp*outputs pixelQuadsUp*outputPairsUp*columns pixelQuadsUp*columns pixelQuadsUp*taps
 		pixels*outputQuadsUp*columnOctets rowQuadsUp*outputs*columnOctets rowQuadsUp*outputs
 		pixelPairs*outputQuadsUp pixelPairs*outputQuadsUp*columnOctets oddPixels*outputQuadsUp
 		oddPixels*outputQuadsUp*columnOctets pixels*fewOutputs pixels*fewOutputs*columnOctets
-		pixels*windowRows*channelOctets pixels*windowRows*outputQuadsUp`),
-	Matrix: words(`pixels*outputQuadsUp*columnOctets pixelQuads*outputs*columnOctets
-		pixelsBeyondQuads*outputs*columnOctets`),
-}
-
-// octetFeatures are those of variants that compute eight outputs at a time.
-var octetFeatures = map[Kind][]string{
-	Matrix: words(`outputOctetsUp outputOctetsUp*columnOctets outputOctetsUp*columnVectors`),
-}
-
-// fourFeatures are those of pools that take windows of up to two by two elements as four each, whole rows of them at a
-// time, and walk through larger ones.
-var fourFeatures = map[Kind][]string{
-	Pool: words(`small*rows small*rows*channels small*rows*channelVectors small*pixels small*pixels*channelVectors
-		small*pixels*channelOctets small*pixels*channelWords small*pixels*channelsBeyondWords small*borderPixels
-		large*rows large*pixels large*pixels*channelVectors large*pixels*channelWords large*pixels*channelsBeyondWords
-		large*pixels*windowRows large*pixels*windowRows*channelVectors large*tapsInside
-		large*tapsInside*channelVectors large*tapsInside*channelWords large*tapsInside*channelsBeyondWords
-		large*windowColumns*channels large*rows*channelWordsUp`),
-}
-
-// patchFeatures are those of variants that copy patches of the input, group by group.
-var patchFeatures = map[Kind][]string{
-	Convolution: words(`groups rows*groups pixels*groups pixelQuadsUp*groups copies pieces`),
-}
-
-// moreFeatures are those of variants with a part in their names.
-var moreFeatures = []struct {
-	part string
-	of   map[Kind][]string
-}{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
-	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}, {"_transpose_s8", exchangeFeatures},
-	{"pair_sum_s16", equalFeatures}, {"avg_pool_s16", meanFeatures}, {"batch_matmul", sideFeatures},
-	{"concatenation", partFeatures}, {"copy_rows", partFeatures}, {"_lstm_", laterFeatures}, {"_gru_", laterFeatures},
-	{"softmax_8rows", laneFeatures}, {"softmax_16rows", laneFeatures}}
-
-// equalFeatures are those of sums that are simpler where both operands have one scale.
-var equalFeatures = map[Kind][]string{Element: words(`values*equalSums channelVectors*equalSums`)}
-
-// meanFeatures are those of pools that read windows four channels or eight at a time, row by row.
-var meanFeatures = map[Kind][]string{Pool: words(`rowsInside rowsInside*channels rowsInside*channelWordsUp
-	rowsInside*channelOctets`)}
-
-// sideFeatures are those of products of two activations, whose right sides are packed.
-var sideFeatures = map[Kind][]string{Matrix: words(`groups groups*outputs groups*columns groups*outputs*columns
-	groups*outputs*columnWords groups*outputs*columnVectors groups*outputQuadsUp*columns`)}
-
-// laterFeatures are those of recurrent layers, whose first step has no state yet.
-var laterFeatures = map[Kind][]string{Other: words(`laterPixels*outputs laterPixels*outputs*outputs
-	laterPixels*outputQuadsUp*outputs laterPixels*outputQuadsUp*outputQuadsUp`)}
-
-// laneFeatures are those of rows that are lanes of a vector.
-var laneFeatures = map[Kind][]string{Other: words(`pixelOctetsUp pixelOctetsUp*channels pixelSixteensUp
-	pixelSixteensUp*channels`)}
-
-// partFeatures are those of rows that are made up of parts.
-var partFeatures = map[Kind][]string{Copy: words(`groups pixels*groups`)}
-
-// exchangeFeatures are those of variants that exchange rows and columns (channels) of matrices, which are counted as
-// rows of pixels: in blocks of four by four with strides for the rest, or along the longer ones.
-var exchangeFeatures = map[Kind][]string{
-	Copy: words(`rows rows*shorter rows*shorter*longerQuads rows*shorter*longerBeyondQuads rows*shorter*longerVectors
-		thin*rows*shorter thin*rows*shorter*longerQuads thin*rows*shorter*longerBeyondQuads thick*innerQuads
-		thick*innerQuads*channelWords thick*innerQuads*channelsBeyondWords thick*rows*channelsBeyondWords
-		thick*innerBeyondQuads thick*innerBeyondQuads*channelWords thick*innerBeyondQuads*channelsBeyondWords`),
+		pixels*windowRows*channelOctets pixels*windowRows*outputQuadsUp`},
+	{"_s16", Matrix, `pixels*outputQuadsUp*columnOctets pixelQuads*outputs*columnOctets
+		pixelsBeyondQuads*outputs*columnOctets`},
+	// eight outputs at a time
+	{"_octets", Matrix, `outputOctetsUp outputOctetsUp*columnOctets outputOctetsUp*columnVectors`},
+	// windows of up to two by two elements as four each, whole rows of them at a time, and a walk through larger ones
+	{"avg_pool_short helium_max_pool", Pool, `small*rows small*rows*channels small*rows*channelVectors small*pixels
+		small*pixels*channelVectors small*pixels*channelOctets small*pixels*channelWords
+		small*pixels*channelsBeyondWords small*borderPixels large*rows large*pixels large*pixels*channelVectors
+		large*pixels*channelWords large*pixels*channelsBeyondWords large*pixels*windowRows
+		large*pixels*windowRows*channelVectors large*tapsInside large*tapsInside*channelVectors
+		large*tapsInside*channelWords large*tapsInside*channelsBeyondWords large*windowColumns*channels
+		large*rows*channelWordsUp`},
+	// patches of the input that are copied, group by group
+	{"helium_convolve", Convolution, `groups rows*groups pixels*groups pixelQuadsUp*groups copies pieces`},
+	// rows and columns (channels) of matrices that are exchanged, and counted as rows of pixels: in blocks of four by four
+	// with strides for the rest, or along the longer ones
+	{"_transpose_s8", Copy, `rows rows*shorter rows*shorter*longerQuads rows*shorter*longerBeyondQuads
+		rows*shorter*longerVectors thin*rows*shorter thin*rows*shorter*longerQuads thin*rows*shorter*longerBeyondQuads
+		thick*innerQuads thick*innerQuads*channelWords thick*innerQuads*channelsBeyondWords
+		thick*rows*channelsBeyondWords thick*innerBeyondQuads thick*innerBeyondQuads*channelWords
+		thick*innerBeyondQuads*channelsBeyondWords`},
+	// simpler where both operands have one scale
+	{"pair_sum_s16", Element, `values*equalSums channelVectors*equalSums`},
+	// windows that are read four channels or eight at a time, row by row
+	{"avg_pool_s16", Pool, `rowsInside rowsInside*channels rowsInside*channelWordsUp rowsInside*channelOctets`},
+	// right sides that are packed
+	{"batch_matmul", Matrix, `groups groups*outputs groups*columns groups*outputs*columns groups*outputs*columnWords
+		groups*outputs*columnVectors groups*outputQuadsUp*columns`},
+	// rows that are made up of parts
+	{"concatenation copy_rows", Copy, `groups pixels*groups`},
+	// recurrent layers, whose first step has no state yet
+	{"_lstm_ _gru_", Other, `laterPixels*outputs laterPixels*outputs*outputs laterPixels*outputQuadsUp*outputs
+		laterPixels*outputQuadsUp*outputQuadsUp`},
+	// rows that are lanes of a vector
+	{"softmax_8rows softmax_16rows", Other, `pixelOctetsUp pixelOctetsUp*channels pixelSixteensUp
+		pixelSixteensUp*channels`},
 }
 
 // pooled are the features of models over all variants of a kind.

@@ -86,7 +86,7 @@ func fitVariant(k Key, ps []Point) *Model {
 	m.Error = max(bestError, rms(m, held), rms(m, train)) * (1 + 1/math.Sqrt(float64(len(train))))
 	m.Worst = max(worst(m, ps), m.Error)
 	for _, p := range ps {
-		m.Covers = m.Covers.or(traitsOf(&p.Geometry))
+		m.Covers |= traitsOf(&p.Geometry)
 	}
 	return m
 }
@@ -96,7 +96,7 @@ func fitVariant(k Key, ps []Point) *Model {
 func fitPooled(k Key, ps []Point) *Model {
 	x := newSystem(ps, pooled)
 	m := x.model(k, x.positive(x.all()))
-	m.Points, m.Covers = len(ps), traits{true, true, true, true, true, true}
+	m.Points, m.Covers = len(ps), 1<<len(traitNames)-1
 	variants := map[string]int{}
 	for _, p := range ps {
 		if _, ok := variants[p.Variant]; !ok {
@@ -131,8 +131,9 @@ func candidates(key Key, ps []Point) []string {
 		}
 		list := features[kind]
 		for _, m := range moreFeatures {
-			if strings.Contains(key.Variant, m.part) {
-				list = slices.Concat(list, m.of[kind])
+			named := func(part string) bool { return strings.Contains(key.Variant, part) }
+			if m.kind == kind && slices.ContainsFunc(words(m.parts), named) {
+				list = slices.Concat(list, words(m.features))
 			}
 		}
 		for _, f := range list {

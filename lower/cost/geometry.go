@@ -125,30 +125,26 @@ func ParseGeometry(text string) (Geometry, error) {
 	return g, nil
 }
 
-// traits are forms of layers that variants treat apart: a model answers for
-// those only that it was measured with. Rows: more than one pixel, or row of a
+// traits are forms of layers that variants treat apart, a bit for each: a model answers for
+// those only that it was measured with.
+type traits uint8
+
+// traitNames are those of the bits in tables. Rows: more than one pixel, or row of a
 // matrix. Library: calls of the C library.
-type traits struct{ Dilated, Grouped, Broadcast, Rows, Library, Transposed bool }
+var traitNames = []string{"broadcast", "dilated", "grouped", "library", "rows", "transposed"}
 
-func traitsOf(g *Geometry) traits {
-	return traits{Dilated: g.DH > 1 || g.DW > 1, Broadcast: g.Broadcast > 0, Rows: g.N*g.OH*g.OW > 1,
-		Library: g.Parts.Library > 0, Transposed: g.Kind == Transposed,
-		Grouped: g.Kind == Convolution && g.Groups > 1 || g.Kind == Depthwise && g.C != g.OC ||
-			g.Kind == Transposed && g.Groups > 1}
+func traitsOf(g *Geometry) (t traits) {
+	grouped := g.Groups > 1 && (g.Kind == Convolution || g.Kind == Transposed) || g.Kind == Depthwise && g.C != g.OC
+	for i, has := range []bool{g.Broadcast > 0, g.DH > 1 || g.DW > 1, grouped, g.Parts.Library > 0, g.N*g.OH*g.OW > 1,
+		g.Kind == Transposed} {
+		if has {
+			t |= 1 << i
+		}
+	}
+	return t
 }
 
-func (t traits) covers(x traits) bool { return t.or(x) == t }
-
-func (t traits) or(x traits) traits {
-	return traits{t.Dilated || x.Dilated, t.Grouped || x.Grouped, t.Broadcast || x.Broadcast, t.Rows || x.Rows,
-		t.Library || x.Library, t.Transposed || x.Transposed}
-}
-
-// flags name the traits in tables.
-func (t *traits) flags() map[string]*bool {
-	return map[string]*bool{"dilated": &t.Dilated, "grouped": &t.Grouped, "broadcast": &t.Broadcast, "rows": &t.Rows,
-		"library": &t.Library, "transposed": &t.Transposed}
-}
+func (t traits) covers(x traits) bool { return x&^t == 0 }
 
 // Elements is an element-wise geometry of n elements.
 func Elements(n int, p Parts) Geometry {

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -115,12 +114,12 @@ func readModel(row []string) (m *Model, err error) {
 			return nil, err
 		}
 	}
-	flags := m.Covers.flags()
 	for _, w := range words(row[6]) {
-		if flags[w] == nil {
+		i := slices.Index(traitNames, w)
+		if i < 0 {
 			return nil, fmt.Errorf("unknown form %q", w)
 		}
-		*flags[w] = true
+		m.Covers |= 1 << i
 	}
 	for _, f := range row[len(modelColumns):] {
 		name, v, _ := strings.Cut(f, "=")
@@ -138,9 +137,8 @@ func readModel(row []string) (m *Model, err error) {
 
 func (m *Model) row() []string {
 	var covers []string
-	flags := m.Covers.flags()
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		if *flags[name] {
+	for i, name := range traitNames {
+		if m.Covers>>i&1 != 0 {
 			covers = append(covers, name)
 		}
 	}
