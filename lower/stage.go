@@ -77,17 +77,6 @@ func factsOf(g *ir.Graph, o Options) Facts {
 	return Facts{Options: o, Quantised: Quantised(g), OtherFloats: len(otherFloats(g)) > 0}
 }
 
-// Stages are the rows of the table that apply to a graph, in order.
-func Stages(g *ir.Graph, o Options) []*Stage {
-	f := factsOf(g, o)
-	return f.applicable(Table)
-}
-
-// applicable are the rows that apply and that nobody switched off.
-func (f *Facts) applicable(rows []*Stage) []*Stage {
-	return lists.Filter(rows, func(t *Stage) bool { return t.Applies(f) && !f.Off[t.Name] })
-}
-
 // Find is the stage called name; the error lists what there is.
 func Find(name string) (*Stage, error) {
 	var names []string

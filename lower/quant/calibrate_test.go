@@ -140,7 +140,7 @@ func tasks(t *testing.T) []task {
 	for _, f := range sharedata.Glob("calib", "*.npz") {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		s := testenv.Must(quant.ReadSamples([]string{f}, g.In, npz.Limits{}))(t)
+		s := testenv.Must(readSamples([]string{f}, g.In, npz.Limits{}))(t)
 		out = append(out, task{name, g, interleave(s), slack(len(s) / 2)})
 	}
 	return out

@@ -381,7 +381,7 @@ func TestMissing(t *testing.T) {
 				x[i] = float32(math.NaN())
 			}
 		}
-		s := testenv.Must(quant.ReadSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{}))(t)
+		s := testenv.Must(readSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{}))(t)
 		p := g.Clone()
 		opt := quant.Options{Samples: s[:32], Inputs: true}
 		testenv.OK(t, quant.ScaleBorders(p, opt))

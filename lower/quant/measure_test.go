@@ -161,7 +161,7 @@ func TestSharedModels(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		dir := irtest.Shared(t, "golden", name)
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		s := testenv.Must(quant.ReadSamples([]string{f}, g.In, npz.Limits{}))(t)
+		s := testenv.Must(readSamples([]string{f}, g.In, npz.Limits{}))(t)
 		all := variants(s)
 		for _, what := range sortedKeys(all) {
 			q, _ := quantised(t, g, all[what])

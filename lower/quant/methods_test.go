@@ -102,7 +102,7 @@ func TestMethods(t *testing.T) {
 		}
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		s := testenv.Must(quant.ReadSamples([]string{f}, g.In, npz.Limits{}))(t)
+		s := testenv.Must(readSamples([]string{f}, g.In, npz.Limits{}))(t)
 		s = interleave(s)
 		told := func(m option.Method) heldOut {
 			return byHalves(t, g, s, func(o *quant.Options) { o.Method, o.Try.Method = m, false })

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/data"
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
@@ -70,16 +69,6 @@ func SyntheticSamples(in []*ir.Value, n int, seed uint64) []Sample {
 		}
 	}
 	return out
-}
-
-// ReadSamples reads calibration inputs of which nothing is declared: see data.Open. in
-// are the graph's inputs.
-func ReadSamples(paths []string, in []*ir.Value, lim npz.Limits) ([]Sample, error) {
-	s, err := data.Open(paths, in, data.Options{Limits: lim})
-	if err != nil {
-		return nil, err
-	}
-	return SamplesOf(s)
 }
 
 // SamplesOf reads all samples of a set.

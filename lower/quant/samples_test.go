@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
 
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -48,6 +49,15 @@ func writeNpz(t *testing.T, dir, name string, e ...npz.Entry) string {
 	return p
 }
 
+// readSamples reads calibration inputs of which nothing is declared.
+func readSamples(paths []string, in []*ir.Value, lim npz.Limits) ([]quant.Sample, error) {
+	s, err := data.Open(paths, in, data.Options{Limits: lim})
+	if err != nil {
+		return nil, err
+	}
+	return quant.SamplesOf(s)
+}
+
 // TestReadSamples: the shapes that count as samples, and their order.
 func TestReadSamples(t *testing.T) {
 	dir := t.TempDir()
@@ -55,7 +65,7 @@ func TestReadSamples(t *testing.T) {
 		shape []int // of the array
 		want  int
 	}{{[]int{1, 2, 3}, 1}, {[]int{5, 2, 3}, 5}, {[]int{5, 1, 2, 3}, 5}, {[]int{2, 3}, 1}} {
-		s, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, c.shape...), dir, "a.npy")}, inputs([]int{1, 2, 3}),
+		s, err := readSamples([]string{writeNpy(t, ramp(t, c.shape...), dir, "a.npy")}, inputs([]int{1, 2, 3}),
 			npz.Limits{})
 		if err != nil || len(s) != c.want {
 			t.Errorf("%v: %d samples, want %d (%v)", c.shape, len(s), c.want, err)
@@ -66,20 +76,20 @@ func TestReadSamples(t *testing.T) {
 		}
 	}
 	// Batch 4: whole batches, the last one filled up from the start.
-	s, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, 6, 2), dir, "b.npy")}, inputs([]int{4, 2}), npz.Limits{})
+	s, err := readSamples([]string{writeNpy(t, ramp(t, 6, 2), dir, "b.npy")}, inputs([]int{4, 2}), npz.Limits{})
 	testenv.Check(t, err == nil && len(s) == 2 && s[1][0].Float(0) == 8 && s[1][0].Float(4) == 0, "batches: %v %v", s,
 		err)
 	// Several inputs by name, in an archive or as files; a folder in natural order.
 	two := inputs([]int{1, 2}, []int{1})
 	e := []npz.Entry{{Name: "right", Array: ramp(t, 3)}, {Name: "note", Array: ramp(t, 7)},
 		{Name: "left", Array: ramp(t, 3, 2)}}
-	if s, err = quant.ReadSamples([]string{writeNpz(t, dir, "c.npz", e...)}, two, npz.Limits{}); err != nil ||
+	if s, err = readSamples([]string{writeNpz(t, dir, "c.npz", e...)}, two, npz.Limits{}); err != nil ||
 		len(s) != 3 || s[2][0].Float(1) != 5 || s[2][1].Float(0) != 2 {
 		t.Errorf("archive: %v %v", s, err)
 	}
 	writeNpy(t, ramp(t, 1, 2), dir, "f", "left.npy")
 	writeNpy(t, ramp(t, 1), dir, "f", "input_1.npy")
-	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "f"), filepath.Join(dir, "c.npz")}, two,
+	if s, err = readSamples([]string{filepath.Join(dir, "f"), filepath.Join(dir, "c.npz")}, two,
 		npz.Limits{}); err != nil || len(s) != 4 {
 		t.Errorf("folder: %v %v", s, err)
 	}
@@ -88,7 +98,7 @@ func TestReadSamples(t *testing.T) {
 		a.Data.([]float32)[0] = float32(k)
 		writeNpy(t, a, dir, "n", "s"+string(rune('0' + k/10))[:k/10]+string(rune('0'+k%10))+".npy")
 	}
-	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "n")}, inputs([]int{2}), npz.Limits{}); err != nil ||
+	if s, err = readSamples([]string{filepath.Join(dir, "n")}, inputs([]int{2}), npz.Limits{}); err != nil ||
 		len(s) != 3 || s[0][0].Float(0) != 2 || s[2][0].Float(0) != 10 {
 		t.Errorf("natural order: %v %v", s, err)
 	}
@@ -124,10 +134,10 @@ func TestReadSamplesErrors(t *testing.T) {
 		"empty folder":     {filepath.Join(dir, "empty"), one, "no samples"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			testenv.Refused(t, testenv.Err(quant.ReadSamples([]string{c.path}, c.in, npz.Limits{})), c.want)
+			testenv.Refused(t, testenv.Err(readSamples([]string{c.path}, c.in, npz.Limits{})), c.want)
 		})
 	}
-	if _, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, 1000, 2), dir, "big.npy")}, one,
+	if _, err := readSamples([]string{writeNpy(t, ramp(t, 1000, 2), dir, "big.npy")}, one,
 		npz.Limits{Bytes: 100}); err == nil {
 		t.Error("an array above the limit was read")
 	}

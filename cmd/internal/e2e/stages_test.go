@@ -58,7 +58,11 @@ func TestDumpsAreTheStages(t *testing.T) {
 			c.DumpIR = filepath.Join(t.TempDir(), "dump")
 			o := mustCompile(t, c)
 			opt := testenv.Must(c.LowerOptions(o.Board, o.Float))(t)
-			want := lists.Map(lower.Stages(o.Float, opt), func(s *lower.Stage) string { return s.Name })
+			f := &lower.Facts{Options: opt, Quantised: lower.Quantised(o.Float)}
+			want := lists.Map(lower.Table, func(s *lower.Stage) string { return s.Name })
+			want = lists.Filter(want, func(name string) bool {
+				return testenv.Must(lower.Find(name))(t).Applies(f) && !opt.Off[name]
+			})
 			if o.Lowered.Tiled != nil {
 				behind := slices.IndexFunc(lower.Table, func(s *lower.Stage) bool { return s.Name == "stripes" }) + 1
 				at := slices.IndexFunc(want, func(name string) bool {
