@@ -356,11 +356,11 @@ var moreFeatures = []struct {
 	features string
 }{
 	// on int16, by eight columns and four pixels
-	{"_s16", Convolution, `tapsInside*channelOctets pixelQuads*outputs*columnOctets pixelsBeyondQuads*outputs*columnOctets
-		pixelQuads*outputs*columns pixelsBeyondQuads*outputs*columns pixelQuads*columns pixelQuadsUp
-		pixelQuadsUp*outputs pixelQuadsUp*outputPairsUp*columns pixelQuadsUp*columns pixelQuadsUp*taps
-		pixels*outputQuadsUp*columnOctets rowQuadsUp*outputs*columnOctets rowQuadsUp*outputs
-		pixelPairs*outputQuadsUp pixelPairs*outputQuadsUp*columnOctets oddPixels*outputQuadsUp
+	{"_s16", Convolution, `tapsInside*channelOctets pixelQuads*outputs*columnOctets
+		pixelsBeyondQuads*outputs*columnOctets pixelQuads*outputs*columns pixelsBeyondQuads*outputs*columns
+		pixelQuads*columns pixelQuadsUp pixelQuadsUp*outputs pixelQuadsUp*outputPairsUp*columns
+		pixelQuadsUp*columns pixelQuadsUp*taps pixels*outputQuadsUp*columnOctets rowQuadsUp*outputs*columnOctets
+		rowQuadsUp*outputs pixelPairs*outputQuadsUp pixelPairs*outputQuadsUp*columnOctets oddPixels*outputQuadsUp
 		oddPixels*outputQuadsUp*columnOctets pixels*fewOutputs pixels*fewOutputs*columnOctets
 		pixels*windowRows*channelOctets pixels*windowRows*outputQuadsUp`},
 	{"_s16", Matrix, `pixels*outputQuadsUp*columnOctets pixelQuads*outputs*columnOctets
@@ -377,8 +377,8 @@ var moreFeatures = []struct {
 		large*rows*channelWordsUp`},
 	// patches of the input that are copied, group by group
 	{"helium_convolve", Convolution, `groups rows*groups pixels*groups pixelQuadsUp*groups copies pieces`},
-	// rows and columns (channels) of matrices that are exchanged, and counted as rows of pixels: in blocks of four by four
-	// with strides for the rest, or along the longer ones
+	// rows and columns (channels) of matrices that are exchanged, and counted as rows of pixels: in blocks of four by
+	// four with strides for the rest, or along the longer ones
 	{"_transpose_s8", Copy, `rows rows*shorter rows*shorter*longerQuads rows*shorter*longerBeyondQuads
 		rows*shorter*longerVectors thin*rows*shorter thin*rows*shorter*longerQuads thin*rows*shorter*longerBeyondQuads
 		thick*innerQuads thick*innerQuads*channelWords thick*innerQuads*channelsBeyondWords

@@ -276,10 +276,10 @@ func tableKernel(n *ir.Node) kernel {
 // each collection of garbage, of which there are many in a calibration.
 type memories struct {
 	mu   sync.Mutex
-	free []*buffers
+	free []buffers
 }
 
-func (m *memories) get() *buffers {
+func (m *memories) get() buffers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := len(m.free); n > 0 {
@@ -287,54 +287,45 @@ func (m *memories) get() *buffers {
 		m.free = m.free[:n-1]
 		return b
 	}
-	return &buffers{map[int][][]float32{}, map[int][][]int8{}}
+	return buffers{}
 }
 
-func (m *memories) put(b *buffers) {
+func (m *memories) put(b buffers) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.free = append(m.free, b)
 }
 
-// buffers is memory by its length.
-type buffers struct {
-	singles map[int][][]float32
-	bytes   map[int][][]int8
+// buffers are memory by element type and length.
+type buffers map[bufferKey][]*tensor.Dense
+
+type bufferKey struct {
+	dtype tensor.DType
+	elems int
 }
 
 // take gives memory for a value, whatever is in it.
-func (b *buffers) take(t ir.Type) *tensor.Dense {
-	n := t.Elems()
-	switch t.DType {
-	case tensor.F32:
-		if l := b.singles[n]; len(l) > 0 {
-			b.singles[n] = l[:len(l)-1]
-			return tensor.Of(t.Shape, l[len(l)-1])
-		}
-	case tensor.I8:
-		if l := b.bytes[n]; len(l) > 0 {
-			b.bytes[n] = l[:len(l)-1]
-			return tensor.Of(t.Shape, l[len(l)-1])
-		}
+func (b buffers) take(t ir.Type) *tensor.Dense {
+	k := bufferKey{t.DType, t.Elems()}
+	l := b[k]
+	if len(l) == 0 {
+		return tensor.New(t.DType, t.Shape)
 	}
-	return tensor.New(t.DType, t.Shape)
+	b[k] = l[:len(l)-1]
+	return l[len(l)-1].Reshaped(t.Shape)
 }
 
 // give takes memory back.
-func (b *buffers) give(d *tensor.Dense) {
-	switch x := d.Data.(type) {
-	case []float32:
-		b.singles[len(x)] = append(b.singles[len(x)], x)
-	case []int8:
-		b.bytes[len(x)] = append(b.bytes[len(x)], x)
-	}
+func (b buffers) give(d *tensor.Dense) {
+	k := bufferKey{d.DType, d.Len()}
+	b[k] = append(b[k], d)
 }
 
 // evaluation is one run, node by node.
 type evaluation struct {
 	*interp.Evaluation
 	of     *evaluator
-	memory *buffers
+	memory buffers
 }
 
 // start begins a run as interp.Start does.

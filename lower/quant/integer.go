@@ -105,7 +105,7 @@ func written(v *ir.Value) ir.Type {
 	switch {
 	case v.Type.Quant != nil || n == nil:
 	case n.Op == op.QuantizeLinear:
-		if p, ok := Params(n); ok && storable(p.DType) {
+		if p, ok := storedParams(n); ok {
 			return v.Type.WithQuant(p.DType, p.Quant)
 		}
 	case n.Op.Quant == ir.QMove && n.Op.DataIn == nil:
@@ -204,10 +204,8 @@ func (c *converter) wants() {
 		if n.Op != op.QuantizeLinear || n.In[0].Const != nil {
 			continue
 		}
-		if p, ok := Params(n); ok {
-			if t, q := signed(p.DType, p.Quant); computable(t, q) {
-				c.wanted(n.In[0], n.In[0].Type.WithQuant(t, q))
-			}
+		if t, ok := readQuantised(c.g, n.In[0], false, signedParams); ok {
+			c.want[n.In[0]] = t
 		}
 	}
 	// Backwards through operators that move data or are monotone: Conv,
@@ -225,23 +223,19 @@ func (c *converter) wants() {
 	}
 }
 
-func (c *converter) wanted(v *ir.Value, t ir.Type) {
-	for _, u := range v.Uses() {
-		if u.Node.Op != op.QuantizeLinear || u.Index != 0 {
-			return
-		}
-		ut, q, ok := params(u.Node)
-		if !ok {
-			return
-		}
-		ut, q = signed(ut, q)
-		if ut != t.DType || !q.Equal(t.Quant) {
-			return
-		}
+// signedParams are Params of activations on integers.
+func signedParams(n *ir.Node) (ir.Type, bool) {
+	p, ok := Params(n)
+	if ok {
+		p.DType, p.Quant = signed(p.DType, p.Quant)
 	}
-	if !c.g.IsOutput(v) {
-		c.want[v] = t
-	}
+	return p, ok && computable(p.DType, p.Quant)
+}
+
+// storedParams are Params of what programs hold.
+func storedParams(n *ir.Node) (ir.Type, bool) {
+	p, ok := Params(n)
+	return p, ok && storable(p.DType)
 }
 
 // passesQuant are operators whose output may simply keep the quantisation of
@@ -289,7 +283,7 @@ func (c *converter) quantisedTables() {
 // where all that come after them quantise alike: the same integers are moved.
 // What was quantised after the moves stays so, and finds nothing to do.
 func (c *converter) hoistQuant(v *ir.Value) {
-	t, alike := quantisedAlike(c.g, v)
+	t, alike := readQuantised(c.g, v, true, storedParams)
 	moves := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return u.Node.Op == op.QuantizeLinear })
 	if !alike || len(moves) == 0 {
 		return
@@ -303,9 +297,9 @@ func (c *converter) hoistQuant(v *ir.Value) {
 	}
 }
 
-// quantisedAlike is v as all QuantizeLinear make it that read it behind moves of its
-// values; false where something else does, or they do not agree.
-func quantisedAlike(g *ir.Graph, v *ir.Value) (t ir.Type, ok bool) {
+// readQuantised is v as all QuantizeLinear make it that read it, or, with moved, what only moves its
+// values; false where something else does, where they do not agree, or params says so of one.
+func readQuantised(g *ir.Graph, v *ir.Value, moved bool, params func(n *ir.Node) (ir.Type, bool)) (t ir.Type, ok bool) {
 	leaves := 0
 	var walk func(x *ir.Value) bool
 	walk = func(x *ir.Value) bool {
@@ -315,12 +309,12 @@ func quantisedAlike(g *ir.Graph, v *ir.Value) (t ir.Type, ok bool) {
 		for _, u := range x.Uses() {
 			n := u.Node
 			if n.Op == op.QuantizeLinear && u.Index == 0 {
-				p, ok := Params(n)
-				if !ok || !storable(p.DType) || leaves > 0 && (p.DType != t.DType || !p.Quant.Equal(t.Quant)) {
+				p, ok := params(n)
+				if !ok || leaves > 0 && (p.DType != t.DType || !p.Quant.Equal(t.Quant)) {
 					return false
 				}
 				t, leaves = v.Type.WithQuant(p.DType, p.Quant), leaves+1
-			} else if u.Index != 0 || !movesFloat(n) || !walk(n.Out[0]) {
+			} else if !moved || u.Index != 0 || !movesFloat(n) || !walk(n.Out[0]) {
 				return false
 			}
 		}
@@ -340,24 +334,10 @@ func movesFloat(n *ir.Node) bool {
 // soleQuant is the quantised type of a float input whose readers are all the
 // same QuantizeLinear.
 func (c *converter) soleQuant(v *ir.Value) (ir.Type, bool) {
-	var t ir.Type
-	if len(v.Uses()) == 0 || c.g.IsOutput(v) {
-		return t, false
-	}
-	for k, u := range v.Uses() {
-		if u.Node.Op != op.QuantizeLinear || u.Index != 0 {
-			return t, false
-		}
-		d, q, ok := params(u.Node)
-		if !ok || q.PerAxis() || !storable(d) || !c.onlyReal(u.Node.Out[0]) {
-			return t, false
-		}
-		if k > 0 && (d != t.DType || !q.Equal(t.Quant)) {
-			return t, false
-		}
-		t = v.Type.WithQuant(d, q)
-	}
-	return t, true
+	return readQuantised(c.g, v, false, func(n *ir.Node) (ir.Type, bool) {
+		p, ok := storedParams(n)
+		return p, ok && c.onlyReal(n.Out[0])
+	})
 }
 
 func (c *converter) replaceInput(v *ir.Value, t ir.Type) {

@@ -202,7 +202,7 @@ func (l *lockstep) constants(n *ir.Node) []*tensor.Dense {
 
 // value is v of one sample, nil where it is not kept, in the given memory where it is made anew,
 // unless that is nil.
-func (l *lockstep) value(s int, v *ir.Value, memory *buffers) *tensor.Dense {
+func (l *lockstep) value(s int, v *ir.Value, memory buffers) *tensor.Dense {
 	if d := l.env[s][v]; d != nil || v.Def == nil || v.Def.Op != op.DequantizeLinear {
 		return d
 	}
@@ -217,7 +217,7 @@ func (l *lockstep) value(s int, v *ir.Value, memory *buffers) *tensor.Dense {
 }
 
 // dequantised are the reals of v, of integers that are kept.
-func (l *lockstep) dequantised(s int, v *ir.Value, memory *buffers) *tensor.Dense {
+func (l *lockstep) dequantised(s int, v *ir.Value, memory buffers) *tensor.Dense {
 	k, x := linearKernel(v.Def), l.env[s][v.Def.In[0]]
 	if k == nil || x == nil {
 		return evalIn(v.Def, l.env[s])[0]

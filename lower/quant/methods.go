@@ -349,7 +349,7 @@ func (l *layerProbe) errors(x []float32, ranges *[len(methods)]affine, most int)
 			sums[i] = newMatrix(len(w), len(at))
 		}
 		for k := range p.depth {
-			p.column(x, g, k, at, col)
+			column(p, x, 0, g, k, at, col)
 			for r := range w {
 				vec.Axpy(w[r][k], col, sums[len(methods)][r])
 			}

@@ -18,10 +18,8 @@ type product struct {
 	weight              func(g, o, k int) int // place in the weight tensor
 	scale               func(g, o int) int    // of the scales along the weights' channels
 	place               func(i int) place     // of a position
-	// column writes element k of places, for group g, to dst, columnInts that of integers less
-	// the one that stands for zero.
-	column     func(x []float32, g, k int, at []place, dst []float64)
-	columnInts func(x []int8, zero int16, g, k int, at []place, dst []int16)
+	windows             *windows              // of a convolution
+	transposed          bool                  // it goes from the output of these to their input
 	// average writes the mean of element k of all positions, for group g, to dst[g*depth+k].
 	average func(x []float32, dst []float64)
 	// behind: the weights of an output lie one behind the other, outputs in their order;
@@ -57,11 +55,7 @@ func productOf(n *ir.Node) *product {
 		return &product{
 			groups: 1, outs: outs, depth: inner, positions: n.Out[0].Type.Elems() / max(outs, 1), weight: weight,
 			behind: behind, across: !behind, scale: func(_, o int) int { return o },
-			place:  func(i int) place { return place{at: i * inner} },
-			column: func(x []float32, _, k int, at []place, dst []float64) { elements(x, 0, k, at, dst) },
-			columnInts: func(x []int8, zero int16, _, k int, at []place, dst []int16) {
-				elements(x, zero, k, at, dst)
-			},
+			place: func(i int) place { return place{at: i * inner} },
 			average: func(x []float32, dst []float64) {
 				clear(dst)
 				for i := 0; i < len(x); i += inner {
@@ -98,30 +92,35 @@ func convProduct(n *ir.Node) *product {
 	taps, in, out := kH*kW, inH*inW, outH*outW
 	p := &product{
 		groups: c.Group, outs: co, depth: ci * taps, positions: c.N * out,
-		scale: func(g, o int) int { return g*co + o }, average: averages(c), behind: true,
+		scale: func(g, o int) int { return g*co + o }, average: averages(c), behind: true, transposed: c.Transposed,
 	}
 	p.weight = func(g, o, k int) int { return (g*co+o)*ci*taps + k }
 	w := &windows{ci, kH, kW, dH, dW, sH, sW, pH, pW, inH, inW, false}
+	p.windows = w
 	p.place = func(i int) place {
 		y, x := i%out/outW*sH-pH, i%out%outW*sW-pW
 		return place{i/out*c.CIn*in + y*inW + x, y, x, w.sees(y, x)}
 	}
 	w.inside = pH == 0 && pW == 0 && (outH-1)*sH+(kH-1)*dH < inH && (outW-1)*sW+(kW-1)*dW < inW
-	p.column = func(x []float32, g, k int, at []place, dst []float64) { seenBy(w, x, 0, g, k, at, dst) }
-	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
-		seenBy(w, x, zero, g, k, at, dst)
-	}
 	if !c.Transposed {
 		return p
 	}
 	p.scale, p.behind = func(_, o int) int { return o }, false // groups share them
 	p.weight = func(g, o, k int) int { return ((g*ci+k/taps)*co+o)*taps + k%taps }
 	p.place = func(i int) place { return place{at: i / out * c.CIn * in, y: i % out / outW, x: i % out % outW} }
-	p.column = func(x []float32, g, k int, at []place, dst []float64) { spreadTo(w, x, 0, g, k, at, dst) }
-	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
-		spreadTo(w, x, zero, g, k, at, dst)
-	}
 	return p
+}
+
+// column writes element k of places, for group g, to dst, less what stands for zero.
+func column[T int8 | float32, D int16 | float64](p *product, x []T, zero D, g, k int, at []place, dst []D) {
+	switch {
+	case p.windows == nil:
+		elements(x, zero, k, at, dst)
+	case p.transposed:
+		spreadTo(p.windows, x, zero, g, k, at, dst)
+	default:
+		seenBy(p.windows, x, zero, g, k, at, dst)
+	}
 }
 
 // elements are element k behind places of x, less zero.

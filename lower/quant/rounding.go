@@ -187,51 +187,85 @@ func (l *lockstep) gram(n *ir.Node, p *product, at []place, centred bool) func(g
 }
 
 // columnMemory and intMemory keep the memory of columns that were added up.
-var (
-	columnMemory = sync.Pool{New: func() any { return new([]float64) }}
-	intMemory    = sync.Pool{New: func() any { return new([]int16) }}
-)
+var columnMemory, intMemory sync.Pool
+
+// pooled is so much memory of a pool, whatever is in it.
+func pooled[T any](pool *sync.Pool, size int) *[]T {
+	memory, _ := pool.Get().(*[]T)
+	if memory == nil || cap(*memory) < size {
+		return new(make([]T, size))
+	}
+	*memory = (*memory)[:size]
+	return memory
+}
 
 // intRows is how many places of integers are added to scalar products at a time.
 const intRows = 512
 
 // gramInts is gram of integers, less zero: exact, and not times the square of their scale.
 func (p *product) gramInts(x [][]int8, zero int16, g int, at []place, centred bool) symmetric {
+	sums, rows := make([]float64, p.depth), len(x)*len(at)
+	block := min(intRows, (rows+vec.IntBlock-1)/vec.IntBlock*vec.IntBlock)
+	memory := pooled[int16](&intMemory, (p.depth+vec.IntRows-1)/vec.IntRows*vec.IntRows*block)
+	defer intMemory.Put(memory)
+	cols := *memory
+	clear(cols[p.depth*block:])
+	return p.products(rows, block, sums, centred, func(k, from, n int) {
+		col := cols[k*block:][:block]
+		columns(p, x, zero, g, k, at, from, col[:n])
+		clear(col[n:])
+	}, func(m symmetric, _ int, each inParts) {
+		vec.AddSumsInts(block, cols, sums)
+		vec.AddGramInts(p.depth, block, cols, m[0][:p.depth*p.depth], each)
+	})
+}
+
+// gram is the matrix of the scalar products of the columns of group g: of the inputs
+// that each weight sees at some places of every sample. centred: without their means.
+func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric {
+	memory := pooled[float64](&columnMemory, p.depth*gramRows)
+	defer columnMemory.Put(memory)
+	cols := lists.Make(p.depth, func(k int) []float64 { return (*memory)[k*gramRows:][:gramRows] })
+	sums := make([]float64, p.depth)
+	return p.products(len(x)*len(at), gramRows, sums, centred, func(k, from, n int) {
+		columns(p, x, 0, g, k, at, from, cols[k][:n])
+		sums[k] += vec.Sum(cols[k][:n])
+	}, func(m symmetric, n int, each inParts) { vec.AddGram(n, cols, m[0][:len(m)*len(m)], each) })
+}
+
+// inParts calls f(0) ... f(count-1), on some cores.
+type inParts = func(count int, f func(i int))
+
+// products adds up scalar products of columns, a block of rows after the other: write writes n rows of column k from
+// one on, add adds them to the lower triangle. sums are those of the columns in the end.
+func (p *product) products(rows, block int, sums []float64, centred bool, write func(k, from, n int),
+	add func(m symmetric, n int, each inParts)) symmetric {
 	each := ParallelEach
 	if p.groups > 1 {
 		each = inTurn // groups are computed side by side
 	}
 	m := newSymmetric(p.depth)
-	sums, rows := make([]float64, p.depth), len(x)*len(at)
-	block := min(intRows, (rows+vec.IntBlock-1)/vec.IntBlock*vec.IntBlock)
-	memory := intMemory.Get().(*[]int16)
-	defer intMemory.Put(memory)
-	size := (p.depth + vec.IntRows - 1) / vec.IntRows * vec.IntRows * block
-	if cap(*memory) < size {
-		*memory = make([]int16, size)
-	}
-	cols := (*memory)[:size]
-	clear(cols[p.depth*block:])
 	for from := 0; from < rows; from += block {
 		n := min(block, rows-from)
-		each(p.depth, func(k int) {
-			col := cols[k*block:][:block]
-			for i := 0; i < n; {
-				s, first := (from+i)/len(at), (from+i)%len(at)
-				part := at[first:min(len(at), first+n-i)]
-				p.columnInts(x[s], zero, g, k, part, col[i:])
-				i += len(part)
-			}
-			clear(col[n:])
-		})
-		vec.AddSumsInts(block, cols, sums)
-		vec.AddGramInts(p.depth, block, cols, m[0][:p.depth*p.depth], each)
+		each(p.depth, func(k int) { write(k, from, n) })
+		add(m, n, each)
 	}
 	m.mirror()
 	if centred {
 		m.centre(sums, rows)
 	}
 	return m
+}
+
+// columns writes rows of column k, those of the places of one sample behind those of another, from one on.
+func columns[T int8 | float32, D int16 | float64](p *product, x [][]T, zero D, g, k int, at []place, from int,
+	col []D) {
+	for i := 0; i < len(col); {
+		s, first := (from+i)/len(at), (from+i)%len(at)
+		part := at[first:min(len(at), first+len(col)-i)]
+		column(p, x[s], zero, g, k, part, col[i:])
+		i += len(part)
+	}
 }
 
 // centre takes the means of columns with the given sums, of so many rows, off their products.
@@ -241,46 +275,6 @@ func (m symmetric) centre(sums []float64, rows int) {
 			row[j] -= sums[i] * sums[j] / float64(rows)
 		}
 	}
-}
-
-// gram is the matrix of the scalar products of the columns of group g: of the inputs
-// that each weight sees at some places of every sample. centred: without their means.
-func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric {
-	each := ParallelEach
-	if p.groups > 1 {
-		each = inTurn // groups are computed side by side
-	}
-	m := newSymmetric(p.depth)
-	sums := make([]float64, p.depth)
-	rows := len(x) * len(at)
-	memory := columnMemory.Get().(*[]float64)
-	defer columnMemory.Put(memory)
-	if size := p.depth * gramRows; cap(*memory) < size {
-		*memory = make([]float64, size)
-	}
-	cols := make([][]float64, p.depth)
-	for k := range cols {
-		cols[k] = (*memory)[:cap(*memory)][k*gramRows:][:gramRows]
-	}
-	for from := 0; from < rows; from += gramRows {
-		n := min(gramRows, rows-from)
-		each(p.depth, func(k int) {
-			col := cols[k][:n]
-			for i := 0; i < n; {
-				s, first := (from+i)/len(at), (from+i)%len(at)
-				part := at[first:min(len(at), first+n-i)]
-				p.column(x[s], g, k, part, col[i:])
-				i += len(part)
-			}
-			sums[k] += vec.Sum(col)
-		})
-		m.addProducts(cols, n, each)
-	}
-	m.mirror()
-	if centred {
-		m.centre(sums, rows)
-	}
-	return m
 }
 
 // rounder knows how an error in one weight is best made up for by others.
@@ -367,12 +361,6 @@ func (m symmetric) mirror() {
 			m[j][i] = m[i][j]
 		}
 	}
-}
-
-// addProducts adds the scalar products of rows, of their first n elements, to the lower
-// triangle of m; blocks of it are work for each.
-func (m symmetric) addProducts(rows [][]float64, n int, each func(count int, f func(i int))) {
-	vec.AddGram(n, rows, m[0][:len(m)*len(m)], each)
 }
 
 // inTurn calls f(0) ... f(count-1).

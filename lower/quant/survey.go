@@ -22,8 +22,8 @@ type survey struct {
 	// are brought into.
 	within map[*ir.Value]*stats
 	unseen func(part int) bool // of samples that are left out, as nobody calibrates on them; nil: none
-	// means are the layers whose means are noted, by input, of the samples whose keys are in meansOf; nil: of those that
-	// lockstep looks at.
+	// means are the layers whose means are noted, by input, of the samples whose keys are in meansOf; nil: of those
+	// that lockstep looks at.
 	means   map[*ir.Value][]layerMeans
 	meansOf map[**tensor.Dense]bool
 	states  []*ir.Node // of which the largest states are noted

@@ -89,7 +89,8 @@ func (t *trials) holdOut(opt Options) {
 		maps.Copy(refined, keysOf(lockstepInputs(f.fit)))
 	}
 	fresh := func() *survey { // not run yet
-		return &survey{samples: opt.Samples, part: part, counts: true, heldFrom: first, meansOf: refined, unseen: unseen}
+		return &survey{samples: opt.Samples, part: part, counts: true, heldFrom: first, meansOf: refined,
+			unseen: unseen}
 	}
 	all := fresh()
 	use := func(in func(p int) bool) *findings {
