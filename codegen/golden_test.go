@@ -14,13 +14,12 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest"
-	"github.com/nncc/nncc/ir/program"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-// TestGolden compares emitted files with those of testdata/*.txtar: a program as
-// "in.program", then the files that matter. With -update they are rewritten.
+// TestGolden compares emitted files with those of testdata/*.txtar: a graph as
+// "in.ir", then the files that matter. With -update they are rewritten.
 func TestGolden(t *testing.T) {
 	update := irtest.Update()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -29,14 +28,10 @@ func TestGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			a := testenv.Must(txtar.ParseFile(f))(t)
-			m := &model{prefix: name}
+			m := &model{prefix: name, src: string(a.Files[0].Data), native: name == "conv8"}
 			m.unit = codegen.Model{SHA256: strings.Repeat("0", 64)}
 			m.opt = codegen.Options{Version: "1.0", Board: "host"}
-			if m.prog, err = program.Parse(string(a.Files[0].Data)); err != nil {
-				t.Fatal(err)
-			}
-			testenv.OK(t, m.prog.Verify())
-			m.emit(t)
+			m.generate(t)
 			for i := range a.Files[1:] {
 				x := &a.Files[i+1]
 				testenv.Check(t, slices.ContainsFunc(m.files, func(f codegen.File) bool { return f.Path == x.Name }),

@@ -106,7 +106,7 @@ func (m *model) lower(t testing.TB) {
 	}
 	r := testenv.Must(lower.Run(m.net, o))(t)
 	m.graph = r.Graph
-	m.reread(t, r.Program)
+	m.take(t, r.Program)
 }
 
 // schedule gives the nodes of src kernels, orders and places.
@@ -118,7 +118,7 @@ func (m *model) schedule(t testing.TB) {
 		r = inParts(t, r.Program.ArenaBytes, g, low, states)
 	}
 	m.graph = g
-	m.reread(t, r.Program)
+	m.take(t, r.Program)
 }
 
 // states are those of kept.
@@ -161,16 +161,10 @@ func (m *model) lowered(t testing.TB) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	return g, low
 }
 
-// reread takes the program through its text: nothing that is not in there
-// reaches the C.
-func (m *model) reread(t testing.TB, p *program.Program) {
-	t.Helper()
-	if m.copies {
+// take takes a program, with copies of its constants where those are asked for.
+func (m *model) take(t testing.TB, p *program.Program) {
+	if m.prog = p; m.copies {
 		copyConstants(t, p)
-	}
-	var err error
-	if m.prog, err = program.Parse(p.String()); err != nil {
-		t.Fatalf("%v\n%s", err, p)
 	}
 }
 

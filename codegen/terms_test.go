@@ -3,15 +3,18 @@
 package codegen_test
 
 import (
-	"fmt"
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/types"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -66,19 +69,14 @@ var included = regexp.MustCompile(`(?:#include "|\.incbin \\")([^"\\]+)`)
 func TestIncludedData(t *testing.T) {
 	for _, weights := range []int{0, 70000, 300000} {
 		for _, image := range []int{1000, 200000, 300000} {
-			m := &model{prefix: "data"}
-			var err error
-			m.prog, err = program.Parse(fmt.Sprintf(`program "data" {
-				arena 16, bound 16
-				buffer %%x : i8[16] at 0, 16 bytes, steps 0 to 0
-				input "x" = %%x
-				output "y" = %%x
-				step 0 %%x = Custom(-) "a"
-					call nncc_fill(null, const0, const1, out0:void)
-				const 0 "weights" uint8_t = u8[%d] splat 1
-				const 1 "program" file "lm" uint8_t = u8[%d] splat 2
-			}`, weights, image))
-			testenv.OK(t, err)
+			m := &model{prefix: "data", prog: &program.Program{Name: "data", ArenaBytes: 16, LowerBound: 16,
+				Buffers: []program.Buffer{{Name: "x", Type: types.T(tensor.I8, 16), Bytes: 16, AliasOf: -1}},
+				Inputs:  []program.IO{{Name: "x"}}, Outputs: []program.IO{{Name: "y"}},
+				Steps: []*program.Step{{Name: "a", Op: "Custom", In: []program.Operand{{Buffer: -1}}, Out: []int{0},
+					Scratch: -1, Calls: []call.Call{{Func: "nncc_fill", Args: []call.Arg{call.Null{},
+						call.Const{NoCast: true}, call.Const{I: 1, NoCast: true}, call.Out{CType: "void"}}}}}},
+				Consts: []program.Const{{Hint: "weights", CType: "uint8_t", Data: bytes.Repeat([]byte{1}, weights)},
+					{Hint: "program", Ext: "lm", CType: "uint8_t", Data: bytes.Repeat([]byte{2}, image)}}}}
 			m.emit(t)
 			var want, got []string
 			for _, f := range m.files {

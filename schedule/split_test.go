@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
-	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
@@ -50,9 +49,6 @@ func divided(t *testing.T, g *ir.Graph, low map[*ir.Node]*call.Lowered, pools sc
 	if err := replayed(g, r, 3); err != nil {
 		t.Fatalf("%v\n%s", err, p)
 	}
-	back, err := program.Parse(p.String())
-	testenv.Require(t, err == nil && back.String() == p.String() && back.Verify() == nil,
-		"read back it differs: %v\n%s", err, p)
 	room, wait := map[string]schedule.Pool{}, 0.0
 	for _, x := range pools.List {
 		room[x.Name] = x

@@ -107,8 +107,6 @@ func copied(t *testing.T, g *ir.Graph, r *schedule.Result, seed uint64) {
 	t.Helper()
 	p := r.Program
 	testenv.Equal(t, bound(p), p.LowerBound, "seed %d: the buffers add up to live bytes, the lower bound is", seed)
-	back, err := program.Parse(p.String())
-	testenv.Require(t, err == nil && back.String() == p.String(), "seed %d: %v", seed, err)
 	if err := replayed(g, r, seed); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
