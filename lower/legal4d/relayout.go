@@ -34,14 +34,8 @@ func (b *builder) moveAtoms(p *part, want axes, src, dst []atom) *ir.Value {
 	if slices.Equal(src, dst) {
 		return p.val
 	}
-	for _, perm := range perms {
-		ok := true
-		for x := range want {
-			ok = ok && slices.Equal(want[x], p.axes[perm[x]])
-		}
-		if ok {
-			return b.transpose(p.val, perm)
-		}
+	if perm := exchange(p.axes, want); perm != nil {
+		return b.transpose(p.val, perm)
 	}
 	if slices.Equal(channelsLast(p.axes), channelsLast(want)) {
 		return b.reshapeLast(p, want)
@@ -64,11 +58,27 @@ func (b *builder) moveAtoms(p *part, want axes, src, dst []atom) *ir.Value {
 		return b.transpose(b.reshape(v, shape(runs...)), runPerm(runs, want, dst))
 	}
 	for _, st := range route(runs, dst) {
-		v = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...),
-			slices.Concat(st.blocks[2]...)))
+		v = b.reshape(v, shape(lists.Map(st.blocks[:], func(r [][]atom) []atom { return slices.Concat(r...) })...))
 		v = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]})
 	}
 	return v
+}
+
+// exchange is the permutation of axes that gives want, one that keeps N where there is; nil: they
+// are not only exchanged.
+func exchange(from, want axes) (perm []int) {
+	for _, as := range want {
+		for y := range from {
+			if !slices.Contains(perm, y) && slices.Equal(from[y], as) {
+				perm = append(perm, y)
+				break
+			}
+		}
+	}
+	if len(perm) < len(want) {
+		return nil
+	}
+	return perm
 }
 
 // runPerm is the permutation of [batch, runs..., 1...], with the runs in the order of
@@ -116,6 +126,13 @@ type step struct {
 	perm   [3]int
 }
 
+// cutAt is a step of runs in a row that are cut before i and j.
+func cutAt(row [][]atom, i, j int, perm [3]int) step { return step{[3][][]atom{row[:i], row[i:j], row[j:]}, perm} }
+
+func (s step) result() [][]atom {
+	return slices.Concat(s.blocks[s.perm[0]], s.blocks[s.perm[1]], s.blocks[s.perm[2]])
+}
+
 // maxSearch is the number of runs up to which the shortest route is searched
 // for (its factorial bounds the states).
 const maxSearch = 6
@@ -123,80 +140,41 @@ const maxSearch = 6
 // route finds permutations of three blocks that bring runs to the order of
 // dst: the fewest by breadth-first search, or for many runs one after the
 // other to the front.
-func route(runs [][]atom, dst []atom) []step {
-	n := len(runs)
-	goal := ir.Identity(n) // run numbers in the order of dst
-	slices.SortFunc(goal, func(x, y int) int { return slices.Index(dst, runs[x][0]) - slices.Index(dst, runs[y][0]) })
-	mk := func(seq []int, i, j int, perm [3]int) step {
-		st := step{perm: perm}
-		for k, part := range [][]int{seq[:i], seq[i:j], seq[j:]} {
-			for _, r := range part {
-				st.blocks[k] = append(st.blocks[k], runs[r])
-			}
-		}
-		return st
-	}
-	after := func(seq []int, i, j int, perm [3]int) []int {
-		part := [3][]int{seq[:i], seq[i:j], seq[j:]}
-		return slices.Concat(part[perm[0]], part[perm[1]], part[perm[2]])
-	}
-	if n > maxSearch {
-		var out []step
-		seq := ir.Identity(n)
-		for k := n - 1; k >= 0; k-- {
-			if i := slices.Index(seq, goal[k]); i > 0 {
-				out = append(out, mk(seq, i, i+1, [3]int{1, 0, 2}))
-				seq = after(seq, i, i+1, [3]int{1, 0, 2})
+func route(runs [][]atom, dst []atom) (out []step) {
+	goal := slices.Clone(runs)
+	slices.SortFunc(goal, func(x, y []atom) int { return slices.Index(dst, x[0]) - slices.Index(dst, y[0]) })
+	if len(runs) > maxSearch {
+		for _, r := range slices.Backward(goal) {
+			if i := slices.IndexFunc(runs, func(x []atom) bool { return x[0] == r[0] }); i > 0 {
+				out = append(out, cutAt(runs, i, i+1, [3]int{1, 0, 2}))
+				runs = out[len(out)-1].result()
 			}
 		}
 		return out
 	}
 	type state struct {
-		seq  []int
-		from int // state before
-		st   step
+		row   [][]atom
+		steps []step
 	}
-	queue := []state{{seq: ir.Identity(n), from: -1}}
-	seen := map[string]bool{fmt.Sprint(queue[0].seq): true}
-	for at := 0; at < len(queue); at++ {
-		if slices.Equal(queue[at].seq, goal) {
-			var out []step
-			for k := at; queue[k].from >= 0; k = queue[k].from {
-				out = append(out, queue[k].st)
-			}
-			slices.Reverse(out)
-			return out
+	seen := map[string]bool{fmt.Sprint(runs): true}
+	for queue := []state{{row: runs}}; ; queue = queue[1:] {
+		at := queue[0]
+		if slices.EqualFunc(at.row, goal, slices.Equal) {
+			return at.steps
 		}
-		seq := queue[at].seq
-		for i := 0; i < n; i++ {
-			for j := i + 1; j <= n; j++ {
+		for i := range at.row {
+			for j := i + 1; j <= len(at.row); j++ {
 				for _, perm := range [][3]int{{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-					next := after(seq, i, j, perm)
-					if key := fmt.Sprint(next); !seen[key] {
+					st := cutAt(at.row, i, j, perm)
+					if key := fmt.Sprint(st.result()); !seen[key] {
 						seen[key] = true
-						queue = append(queue, state{next, at, mk(seq, i, j, perm)})
+						queue = append(queue, state{st.result(), append(slices.Clip(at.steps), st)})
 					}
 				}
 			}
 		}
 	}
-	panic(bug.Errorf("no route between two orders of the same runs"))
 }
-
-// perms are the permutations of four axes, those first that keep N.
-var perms = func() [][]int {
-	var out [][]int
-	for a := range 4 {
-		for b := range 4 {
-			for c := range 4 {
-				if d := 6 - a - b - c; a != b && a != c && b != c && d != a && d != b && d != c && d >= 0 && d < 4 {
-					out = append(out, []int{a, b, c, d})
-				}
-			}
-		}
-	}
-	return out
-}()
 
 // runsOf cuts src into the longest runs that stay together in dst.
 func runsOf(src, dst []atom) [][]atom {
