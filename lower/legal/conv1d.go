@@ -92,42 +92,16 @@ func (l *lifter) lift(n *ir.Node) {
 		l.set(n, 0)
 		g.SetInput(n, 1, w)
 		l.window(n)
-	case is(n, "Concat"), n.Op.Lanes:
-		axis := op.AxisOf(n, 3)
-		if axis == 2 {
-			axis = 3
-		}
-		n.SetAttr("axis", ir.Int(axis))
-		for i := range n.In {
-			l.set(n, i)
-		}
-	case is(n, "QuantizeLinear", "DequantizeLinear"):
-		l.axis(n)
-		l.set(n, 0)
-	case is(n, "Pad"):
-		p := n.In[1].Const.Int64s()
-		g.SetInput(n, 1, ints1(g, n.In[1].Name, []int{int(p[0]), int(p[1]), 0, int(p[2]), int(p[3]), int(p[4]), 0,
-			int(p[5])}))
-		l.set(n, 0)
-	case is(n, "Slice"):
-		var axes []int
-		for _, a := range n.ConstIn(3).Int64s() {
-			if a < 0 {
-				a += 3
-			}
-			if a == 2 {
-				a = 3
-			}
-			axes = append(axes, int(a))
-		}
-		g.SetInput(n, 3, ints1(g, n.In[3].Name, axes))
-		l.set(n, 0)
 	case n.Op.Pattern == ir.Broadcast && !is(n, "BatchNormalization"):
 		for i := range n.In {
 			l.operand(n, i)
 		}
 	default:
-		l.set(n, 0)
+		attrs, params, _ := displaced(g, n, []int{0, 1, 3}, 4)
+		edit(g, n, attrs, params)
+		for _, i := range n.Op.DataInputs(n) {
+			l.set(n, i)
+		}
 		if n.Op.Window == ir.Pooled {
 			l.window(n)
 		}
@@ -164,18 +138,6 @@ func (l *lifter) window(n *ir.Node) {
 	if p := ir.AttrsOf[op.PadsAttr](n).Pads; len(p) == 2 {
 		n.SetAttr("pads", ir.Ints(0, p[0], 0, p[1]))
 	}
-}
-
-// axis renames the axis of a per-axis QuantizeLinear or DequantizeLinear.
-func (l *lifter) axis(n *ir.Node) {
-	if n.In[1].Type.Elems() == 1 {
-		return
-	}
-	a := op.AxisOf(n, 3)
-	if a == 2 {
-		a = 3
-	}
-	n.SetAttr("axis", ir.Int(a))
 }
 
 func (l *lifter) set(n *ir.Node, i int) { l.g.SetInput(n, i, l.value(n.In[i], n)) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -60,6 +61,64 @@ func keepQuant(out, v *ir.Value) {
 	if q := v.Type.Quant; q != nil {
 		bug.If(q.PerAxis(), "moving per-axis quantised %s", v)
 		out.Type = out.Type.WithQuant(v.Type.DType, q)
+	}
+}
+
+// reduces reports a reduction over the dimensions that ReduceAxes gives.
+func reduces(n *ir.Node) bool {
+	return n.Op.Pattern == ir.Reduce && len(n.Op.Attrs) > 0 && n.Op.Attrs[0].Name == "keepdims"
+}
+
+// displaced are the attributes of n, and by input the parameters that change, where
+// dimension i of its data is dimension to[i] of rank; false where these are not known, and
+// for other operators.
+func displaced(g *ir.Graph, n *ir.Node, to []int, rank int) (attrs ir.Attrs, params map[int]*ir.Value, ok bool) {
+	attrs, params = n.Attrs.Clone(), map[int]*ir.Value{}
+	switch {
+	case is(n, "Concat", "Split"), n.Op.Lanes, is(n, "QuantizeLinear", "DequantizeLinear") && n.In[1].Type.Elems() != 1:
+		attrs["axis"] = ir.Int(to[op.AxisOf(n, len(to))])
+	case reduces(n):
+		axes, err := op.ReduceAxes(n)
+		if err != nil {
+			return attrs, params, false
+		}
+		if len(axes) > 0 {
+			params[1] = ints1(g, n.Name+"/axes", lists.Map(axes, func(a int) int { return to[a] }))
+		}
+	case is(n, "Pad"):
+		pg, err := op.PadGeometry(n)
+		if err != nil {
+			return attrs, params, false
+		}
+		pads := make([]int, 2*rank)
+		for i, d := range to {
+			pads[d], pads[rank+d] = pg.Begin[i], pg.End[i]
+		}
+		params[1], params[3] = ints1(g, n.In[1].Name, pads), nil
+	case is(n, "Slice"):
+		axes := n.Input(3)
+		if axes == nil {
+			axes = ints1(g, n.Name+"/axes", ir.Identity(n.In[1].Type.Elems()))
+		}
+		if axes.Const == nil {
+			return attrs, params, false
+		}
+		params[3] = ints1(g, axes.Name, lists.Map(axes.Const.Int64s(), func(a int64) int {
+			return to[(int(a)+len(to))%len(to)]
+		}))
+	default:
+		return attrs, params, false
+	}
+	return attrs, params, true
+}
+
+// edit gives n other attributes, and some inputs; nil for those that go.
+func edit(g *ir.Graph, n *ir.Node, attrs ir.Attrs, in map[int]*ir.Value) {
+	n.SetAttrs(attrs)
+	for i := range max(len(n.In), 5) {
+		if v, ok := in[i]; ok && (v != nil || i < len(n.In)) {
+			g.SetInput(n, i, v)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package legal
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -101,12 +102,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if p == nil || !m.passes() {
 		return
 	}
-	n.SetAttrs(m.attrs)
-	for i := range max(len(n.In), 5) {
-		if v, ok := m.in[i]; ok && (v != nil || i < len(n.In)) {
-			g.SetInput(n, i, v)
-		}
-	}
+	edit(g, n, m.attrs, m.in)
 	reinfer(g, n)
 	at := g.Next(n)
 	for _, y := range n.Out {
@@ -144,24 +140,30 @@ func (m *mover) passes() bool {
 			}
 		}
 		return true
-	case is(n, "Concat", "Split"), n.Op.Lanes:
-		return m.alongAxis()
-	case n.Op.Pattern == ir.Reduce && len(n.Op.Attrs) > 0 && n.Op.Attrs[0].Name == "keepdims":
-		return m.reduce()
-	case is(n, "Pad"):
-		return m.pad()
-	case is(n, "Slice"):
-		return m.slice()
+	case reduces(n):
+		axes, err := op.ReduceAxes(n)
+		if err == nil && ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
+			m.out = dropAxes(m.p, axes)
+		}
 	}
-	return false
+	for _, i := range n.Op.DataInputs(n) {
+		if !m.source(i) {
+			return false
+		}
+	}
+	attrs, params, ok := displaced(m.g, n, m.p, len(m.p))
+	m.attrs = attrs
+	maps.Copy(m.in, params)
+	return ok
 }
 
 // source lets input i be what its transposition by p reads.
 func (m *mover) source(i int) bool {
-	if !slices.Equal(transposedBy(m.n.In[i]), m.p) {
+	v := m.n.Input(i)
+	if !slices.Equal(transposedBy(v), m.p) {
 		return false
 	}
-	m.in[i] = m.n.In[i].Def.In[0]
+	m.in[i] = v.Def.In[0]
 	return true
 }
 
@@ -181,63 +183,6 @@ func (m *mover) constant(i int) bool {
 		inv[from] = k
 	}
 	m.in[i] = constLike(m.g, v, v.Const.Reshaped(shape).Transpose(inv))
-	return true
-}
-
-// axis is a dimension of the result, in the order that stands in front.
-func (m *mover) axis(a int) int {
-	if a < 0 {
-		a += len(m.p)
-	}
-	return m.p[a]
-}
-
-func (m *mover) alongAxis() bool {
-	for i := range m.n.In {
-		if (i == 0 || is(m.n, "Concat")) && !m.source(i) {
-			return false
-		}
-	}
-	m.attrs["axis"] = ir.Int(m.axis(ir.AttrsOf[op.AxisAttr](m.n).Axis))
-	return true
-}
-
-func (m *mover) reduce() bool {
-	axes, err := op.ReduceAxes(m.n)
-	if err != nil || !m.source(0) {
-		return false
-	}
-	if len(axes) > 0 {
-		m.in[1] = ints1(m.g, m.n.Name+"/axes", lists.Map(axes, func(a int) int { return m.p[a] }))
-	}
-	if ir.AttrsOf[op.KeepdimsAttr](m.n).Keepdims == 0 {
-		m.out = dropAxes(m.p, axes)
-	}
-	return true
-}
-
-func (m *mover) pad() bool {
-	pg, err := op.PadGeometry(m.n)
-	if err != nil || !m.source(0) {
-		return false
-	}
-	pads := make([]int, 2*len(m.p))
-	for i, from := range m.p {
-		pads[from], pads[len(m.p)+from] = pg.Begin[i], pg.End[i]
-	}
-	m.in[1], m.in[3] = ints1(m.g, m.n.In[1].Name, pads), nil
-	return true
-}
-
-func (m *mover) slice() bool {
-	axes := m.n.Input(3)
-	if axes == nil {
-		axes = ints1(m.g, m.n.Name+"/axes", ir.Identity(m.n.In[1].Type.Elems()))
-	}
-	if axes.Const == nil || !m.source(0) {
-		return false
-	}
-	m.in[3] = ints1(m.g, axes.Name, lists.Map(axes.Const.Int64s(), func(a int64) int { return m.axis(int(a)) }))
 	return true
 }
 

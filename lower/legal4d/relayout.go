@@ -127,7 +127,9 @@ type step struct {
 }
 
 // cutAt is a step of runs in a row that are cut before i and j.
-func cutAt(row [][]atom, i, j int, perm [3]int) step { return step{[3][][]atom{row[:i], row[i:j], row[j:]}, perm} }
+func cutAt(row [][]atom, i, j int, perm [3]int) step {
+	return step{[3][][]atom{row[:i], row[i:j], row[j:]}, perm}
+}
 
 func (s step) result() [][]atom {
 	return slices.Concat(s.blocks[s.perm[0]], s.blocks[s.perm[1]], s.blocks[s.perm[2]])
