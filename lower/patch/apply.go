@@ -116,8 +116,8 @@ func (a *applier) node(i int, rows span) {
 			if attrs == nil {
 				attrs = ir.Attrs{}
 			}
-			left, right := columns(n)
-			attrs["pads"] = ir.Ints(above, left, below, right)
+			w := op.WindowsOf(n)
+			attrs["pads"] = ir.Ints(above, w.PadBegin[1], below, w.PadEnd[1])
 			delete(attrs, "auto_pad")
 		}
 	}
@@ -237,10 +237,4 @@ func (a *applier) join() {
 			a.f.w.index[list[0]] = a.f.w.index[v]
 		}
 	}
-}
-
-// columns are the paddings left and right of a window.
-func columns(n *ir.Node) (left, right int) {
-	g := op.WindowsOf(n)
-	return g.PadBegin[1], g.PadEnd[1]
 }

@@ -263,7 +263,7 @@ func (w *network) read(x *node, n *ir.Node, i int, planes bool) {
 			continue
 		}
 		k := w.index[v]
-		if first(x.in, k) < 0 {
+		if !slices.Contains(x.in, k) {
 			w.values[k].readers = append(w.values[k].readers, i)
 		}
 		x.in = append(x.in, k)
@@ -281,7 +281,7 @@ func (w *network) read(x *node, n *ir.Node, i int, planes bool) {
 // reads is which rows of value k, which has some, a node reads for rows of its result, and the rows of padding above
 // and below them.
 func (n *node) reads(k int, out span, rows int) (in span, above, below int) {
-	if first(n.whole, k) >= 0 {
+	if slices.Contains(n.whole, k) {
 		return span{0, rows}, 0, 0
 	}
 	return n.window.in(out, rows)
@@ -329,7 +329,7 @@ func (w *network) whole(i int) int {
 	}
 	for k, v := range n.in {
 		x := &w.values[v]
-		if first(n.in, v) == k && w.values[x.storage].last == i {
+		if slices.Index(n.in, v) == k && w.values[x.storage].last == i {
 			dying += x.bytes
 			over = max(over, n.over(x.bytes, out, (n.window.reach-1)*x.row))
 		}
@@ -359,14 +359,4 @@ func (n *node) over(dying, out, back int) int {
 		return 0
 	}
 	return max(0, min(dying, out)-back)
-}
-
-// first is where v stands first in a list.
-func first(list []int, v int) int {
-	for k, x := range list {
-		if x == v {
-			return k
-		}
-	}
-	return -1
 }

@@ -24,7 +24,7 @@ func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) (cuts []Cut) {
 		if d == nil {
 			continue
 		}
-		if !isReshape(n) {
+		if n.Op.View != ir.Reshaped {
 			cuts = append(cuts, newCut(n, channels(v.Type), 0, channels(v.Type)))
 		}
 		c := g.AddConst(v.Name, d)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 )
 
 // needs says of every channel of every analysed value whether it must stay.
@@ -55,8 +54,11 @@ func need(g *ir.Graph, r map[*ir.Value][]Range) needs {
 			m[v] = make([]bool, len(x))
 		}
 	}
+	forms, from := map[*ir.Node]*product{}, map[*ir.Node][][]source{}
 	for _, n := range g.Nodes { // what is given up on first: it may tie others
-		if len(n.Out) != 1 || !shrinks(n) {
+		f := productOf(n)
+		forms[n], from[n] = f, sources(n, f)
+		if from[n] == nil && (f == nil || f.group > 1) {
 			for _, v := range n.In {
 				delete(m, v)
 			}
@@ -68,18 +70,16 @@ func need(g *ir.Graph, r map[*ir.Value][]Range) needs {
 	for _, v := range g.Out {
 		m.all(v)
 	}
-	forms := map[*ir.Node]*product{}
-	for _, n := range g.Nodes {
-		forms[n] = productOf(n)
-	}
 	for changed := true; changed; {
 		changed = false
-		for i := len(g.Nodes) - 1; i >= 0; i-- {
-			n := g.Nodes[i]
-			if f := forms[n]; f != nil {
+		for _, n := range slices.Backward(g.Nodes) {
+			for c, list := range from[n] { // channels that go or stay together
+				for _, s := range list {
+					changed = m.tie(s.v, s.c, n.Out[0], c) || changed
+				}
+			}
+			if f := forms[n]; f != nil && from[n] == nil {
 				changed = m.product(f, r[n.In[0]]) || changed
-			} else {
-				changed = m.follow(n) || changed
 			}
 		}
 		for i := 0; i < len(g.Nodes) && !changed; i++ {
@@ -100,32 +100,11 @@ func (m needs) atLeastOne(n *ir.Node) bool {
 	return false
 }
 
-// shrinks reports nodes that can be rewritten for fewer channels.
-func shrinks(n *ir.Node) bool {
-	if f := productOf(n); f != nil {
-		return f.group == 1 || f.depthwise()
-	}
-	switch {
-	case isReshape(n):
-		_, ok := block(n.In[0].Type, n.Out[0].Type)
-		return ok && n.Quantised()
-	case n.Op == op.Concat:
-		return ir.AttrsOf[op.AxisAttr](n).Axis == 1 && n.Quantised()
-	}
-	return channelwise(n)
-}
-
-// product: a depthwise convolution's channels go with its input's; other sums
-// need an input channel that has a weight for a needed output and that is not folded.
+// product: sums need an input channel that has a weight for a needed output and
+// that is not folded.
 func (m needs) product(f *product, x []Range) bool {
 	in, out := f.n.In[0], f.n.Out[0]
 	changed := false
-	if f.depthwise() {
-		for o := range f.out {
-			changed = m.tie(in, o/(f.out/f.in), out, o) || changed
-		}
-		return changed
-	}
 	if m[in] == nil {
 		return false
 	}
@@ -157,41 +136,4 @@ func (f *product) reads(o, i int) bool {
 		}
 	}
 	return false
-}
-
-// follow ties the channels of other nodes.
-func (m needs) follow(n *ir.Node) bool {
-	changed := false
-	if len(n.Out) != 1 {
-		return false
-	}
-	y := n.Out[0]
-	switch {
-	case isReshape(n):
-		k, ok := block(n.In[0].Type, y.Type)
-		if !ok {
-			return false
-		}
-		for o := range channels(y.Type) {
-			changed = m.tie(n.In[0], o/k, y, o) || changed
-		}
-	case n.Op == op.Concat && ir.AttrsOf[op.AxisAttr](n).Axis == 1:
-		at := 0
-		for _, v := range n.In {
-			for c := range channels(v.Type) {
-				changed = m.tie(v, c, y, at+c) || changed
-			}
-			at += channels(v.Type)
-		}
-	case channelwise(n):
-		for _, v := range n.In {
-			if v == nil || v.Const != nil {
-				continue
-			}
-			for c := range channels(y.Type) {
-				changed = m.tie(v, c, y, c) || changed
-			}
-		}
-	}
-	return changed
 }

@@ -70,18 +70,8 @@ func outputs(n *ir.Node, r map[*ir.Value][]Range) []Range {
 		return nil
 	}
 	switch {
-	case isReshape(n):
-		return reshaped(r[n.In[0]], n.In[0].Type, n.Out[0].Type)
-	case n.Op == op.Concat && ir.AttrsOf[op.AxisAttr](n).Axis == 1:
-		var y []Range
-		for _, v := range n.In {
-			x := r[v]
-			if x == nil || !v.Type.Quant.Equal(n.Out[0].Type.Quant) {
-				return nil
-			}
-			y = append(y, x...)
-		}
-		return y
+	case moves(n):
+		return moved(n, r)
 	case !channelwise(n):
 		return nil
 	case table(n) != nil:
@@ -90,8 +80,58 @@ func outputs(n *ir.Node, r map[*ir.Value][]Range) []Range {
 	return corners(n, r)
 }
 
-func isReshape(n *ir.Node) bool {
-	return n.Op.View == ir.Reshaped
+// source is a channel of a value.
+type source struct {
+	v *ir.Value
+	c int
+}
+
+// sources are, for each channel of the result, the channels that it is computed from and that
+// go with it; nil for nodes that mix channels, or cannot be rewritten for fewer. f is
+// the product that n is, if any.
+func sources(n *ir.Node, f *product) [][]source {
+	if len(n.Out) != 1 || !n.Quantised() {
+		return nil
+	}
+	x, y := n.In[0], n.Out[0].Type
+	switch {
+	case f != nil:
+		if f.depthwise() {
+			return lists.Make(f.out, func(c int) []source { return []source{{x, c / (f.out / f.in)}} })
+		}
+	case n.Op.View == ir.Reshaped:
+		if k, ok := block(x.Type, y); ok {
+			return lists.Make(channels(y), func(c int) []source { return []source{{x, c / k}} })
+		}
+	case moves(n):
+		var out [][]source
+		for _, v := range n.In {
+			out = append(out, lists.Make(channels(v.Type), func(c int) []source { return []source{{v, c}} })...)
+		}
+		return out
+	case channelwise(n):
+		return lists.Make(channels(y), func(c int) []source {
+			return lists.Map(dataInputs(n), func(i int) source { return source{n.In[i], c} })
+		})
+	}
+	return nil
+}
+
+// moves reports nodes that put channels elsewhere as they are.
+func moves(n *ir.Node) bool {
+	return n.Op.View == ir.Reshaped || n.Op == op.Concat && ir.AttrsOf[op.AxisAttr](n).Axis == 1
+}
+
+// moved is what those give.
+func moved(n *ir.Node, r map[*ir.Value][]Range) (y []Range) {
+	for _, list := range sources(n, nil) {
+		s := list[0]
+		if r[s.v] == nil || !s.v.Type.Quant.Equal(n.Out[0].Type.Quant) {
+			return nil
+		}
+		y = append(y, r[s.v][s.c])
+	}
+	return y
 }
 
 // block says how dimension 1 of a reshaped value follows from that of its
@@ -101,14 +141,6 @@ func block(x, y ir.Type) (int, bool) {
 		return 0, false
 	}
 	return y.Shape[1] / x.Shape[1], true
-}
-
-func reshaped(in []Range, x, y ir.Type) []Range {
-	k, ok := block(x, y)
-	if in == nil || !ok {
-		return nil
-	}
-	return lists.Make(y.Shape[1], func(i int) Range { return in[i/k] })
 }
 
 // dataInputs are the inputs that are not constant.

@@ -24,7 +24,8 @@ type builder struct {
 	pieces  map[*ir.Value][]piece
 	windows map[*ir.Value][]piece   // put together from pieces
 	whole   map[*ir.Value]*ir.Value // values of g as values of h
-	states  []State
+	kept    []piece                 // rows of values of g that the next step finds
+	states  []State                 // the same as inputs and outputs
 	fresh   map[*ir.Value]*ir.Value // constants
 }
 
@@ -66,7 +67,7 @@ func (b *builder) analyse() {
 // misaligned is the first node whose stride does not divide the step.
 func (b *builder) misaligned() (n *ir.Node, have, stride int) {
 	for _, n := range b.g.Nodes {
-		if f := b.flows[first(n)]; f != nil && windowed(n) {
+		if f := b.flows[n.Input(0)]; f != nil && windowed(n) {
 			if _, s, _, _, ok := taps(n, f.axis); ok && f.hop%s != 0 {
 				return n, f.hop, s
 			}
@@ -91,7 +92,7 @@ func (b *builder) flow() {
 
 // through is the flow of a node's result; nil where nothing shifts.
 func (b *builder) through(n *ir.Node) *flow {
-	x := first(n)
+	x := n.Input(0)
 	f := b.flows[x]
 	y := n.Out[0].Type
 	if f == nil && n.Op.Pattern > ir.Broadcast && n.Op != op.Concat {
@@ -112,7 +113,7 @@ func (b *builder) through(n *ir.Node) *flow {
 			return nil
 		}
 		return flowOf(y, f.axis, from, min(to, y.Shape[f.axis]), f.hop/stride)
-	case isReshape(n):
+	case n.Op.View == ir.Reshaped:
 		axis, ok := reshapedAxis(x.Type.Shape, y.Shape, f.axis)
 		if !ok {
 			return nil
@@ -170,10 +171,6 @@ func (b *builder) joined(n *ir.Node) *flow {
 		}
 	}
 	return flowOf(y, f.axis, f.from, f.to, f.hop)
-}
-
-func isReshape(n *ir.Node) bool {
-	return n.Op.View == ir.Reshaped
 }
 
 // reshapedAxis is where a dimension went that a reshape leaves whole.
@@ -288,11 +285,11 @@ func (f *flow) anew() [][2]int {
 	return [][2]int{{0, f.from}, {f.to - f.hop, f.rows}}
 }
 
-// kept are the rows of a value that come from the step before; none when both
+// keeps are the rows of a value that come from the step before; none when both
 // are equal.
-func (b *builder) kept(v *ir.Value) (lo, hi int) {
+func (b *builder) keeps(v *ir.Value) (lo, hi int) {
 	f, s := b.flows[v], b.need[v]
-	if s == nil {
+	if s == nil || f == nil {
 		return 0, 0
 	}
 	hi = f.to - f.hop
@@ -324,6 +321,3 @@ func (b *builder) initial() {
 		}
 	}))
 }
-
-// first is the operand that a node works on; nil when it has none.
-func first(n *ir.Node) *ir.Value { return n.Input(0) }

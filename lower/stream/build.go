@@ -3,7 +3,6 @@
 package stream
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -42,70 +41,25 @@ func (b *builder) build() {
 	for i, v := range b.g.Out {
 		b.h.AddOutput(b.g.OutNames[i], b.all(v))
 	}
-	for v := range b.valuesInOrder() {
-		b.hand(v)
+	for k, m := range b.kept { // what the next step finds as its input
+		f := b.flows[m.v]
+		b.h.AddOutput(b.states[k].Out, b.handed(m.v, m.lo+f.hop, m.hi+f.hop))
 	}
 	b.h.RemoveDead()
 }
 
-// valuesInOrder are the values of g.
-func (b *builder) valuesInOrder() func(yield func(*ir.Value) bool) {
-	return func(yield func(*ir.Value) bool) {
-		for _, v := range b.g.In {
-			if !yield(v) {
-				return
-			}
-		}
-		for _, n := range b.g.Nodes {
-			for _, v := range n.Out {
-				if !yield(v) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// remembered are the flow of v and the rows of it that the next step finds; nil for none.
-func (b *builder) remembered(v *ir.Value) (f *flow, lo, hi int) {
-	if b.flows[v] == nil {
-		return nil, 0, 0
-	}
-	if lo, hi = b.kept(v); lo >= hi {
-		return nil, 0, 0
-	}
-	return b.flows[v], lo, hi
-}
-
 // remember makes the input that holds the rows of v from the step before.
 func (b *builder) remember(v *ir.Value) {
-	f, lo, hi := b.remembered(v)
-	if f == nil {
+	lo, hi := b.keeps(v)
+	if lo >= hi {
 		return
 	}
-	w := b.h.AddInput(fmt.Sprintf("%s.kept", v.Name), shape(v.Type, f.axis, hi-lo))
+	f, d := b.flows[v], b.zero[v]
+	bug.If(d == nil, "stream: no value of %s for an empty window", v)
+	w := b.h.AddInput(v.Name+".kept", shape(v.Type, f.axis, hi-lo))
 	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
-	d := b.zero[v]
-	if d == nil {
-		fail.Check(bug.Errorf("stream: no value of %s for an empty window", v))
-	}
+	b.kept = append(b.kept, piece{lo, hi, v})
 	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: d.Slice(f.axis, lo+f.hop, hi+f.hop)})
-}
-
-// hand makes the output that the next step finds as its input.
-func (b *builder) hand(v *ir.Value) {
-	f, lo, hi := b.remembered(v)
-	if f == nil {
-		return
-	}
-	w := b.handed(v, lo+f.hop, hi+f.hop)
-	for _, p := range b.pieces[v] {
-		if p.lo == lo && p.hi == hi {
-			b.h.AddOutput(p.v.Name+".next", w)
-			return
-		}
-	}
-	fail.Check(bug.Errorf("stream: the rows of %s are not kept", v))
 }
 
 // node copies a node: for the rows at both ends, or as it is.
@@ -116,7 +70,8 @@ func (b *builder) node(n *ir.Node) {
 	}
 	if y == nil {
 		in := lists.Each(n.In, b.all)
-		m := b.add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), n.Origin, in...)
+		m := fail.Must(b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
+		m.Origin = n.Origin
 		for i, v := range n.Out {
 			m.Out[i].Type = v.Type.WithOrder(nil)
 			b.whole[v] = m.Out[i]
@@ -128,16 +83,6 @@ func (b *builder) node(n *ir.Node) {
 		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], b.part(n, y, r[0], r[1])})
 	}
 	b.remember(v)
-}
-
-// add is a node of the new graph.
-func (b *builder) add(o *ir.OpDef, name string, attrs ir.Attrs, outs int, origin []string, in ...*ir.Value) *ir.Node {
-	n, err := b.h.Add(o, name, attrs, outs, in...)
-	if err != nil {
-		fail.Check(bug.Errorf("stream: %w", err))
-	}
-	n.Origin = origin
-	return n
 }
 
 // part computes rows lo to hi of a node's result.
@@ -165,7 +110,7 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) *ir.Value {
 		}
 	}
 	o := n.Op
-	if isReshape(n) {
+	if n.Op.View == ir.Reshaped {
 		o, attrs = op.Reshape, nil
 		in = []*ir.Value{in[0], b.h.AddConst(n.Name+".shape", tensor.Ints(shape(t, y.axis, hi-lo).Shape...))}
 	}
@@ -173,12 +118,10 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) *ir.Value {
 	if len(y.anew()) > 1 && lo == 0 {
 		name += ".head"
 	}
-	m := b.add(o, name, attrs, 1, n.Origin, in...)
-	if got := m.Out[0].Type.Shape; got[y.axis] != hi-lo {
-		fail.Check(bug.Errorf("stream: %s gives %v, want %d rows", n, got, hi-lo))
-	}
-	m.Out[0].Type = shape(t, y.axis, hi-lo)
-	return m.Out[0]
+	m := b.h.Insert(nil, n, o, name, attrs, in...)
+	bug.If(m.Type.Shape[y.axis] != hi-lo, "stream: %s gives %v, want %d rows", n, m.Type.Shape, hi-lo)
+	m.Type = shape(t, y.axis, hi-lo)
+	return m
 }
 
 // pads are the paddings of a window with those along one dimension replaced.
@@ -223,16 +166,14 @@ func (b *builder) rows(v *ir.Value, lo, hi int) *ir.Value {
 		}
 		parts, at = append(parts, b.cut(v, p, from, to)), to
 	}
-	if at != hi {
-		fail.Check(bug.Errorf("stream: rows %d to %d of %s: there are %v", lo, hi, v, list))
-	}
+	bug.If(at != hi, "stream: rows %d to %d of %s: there are %v", lo, hi, v, list)
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	n := b.add(op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, 1, origin(v), parts...)
-	n.Out[0].Type = shape(v.Type, axis, hi-lo)
-	b.windows[v] = append(b.windows[v], piece{lo, hi, n.Out[0]})
-	return n.Out[0]
+	w := b.h.Insert(nil, v.Def, op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, parts...)
+	w.Type = shape(v.Type, axis, hi-lo)
+	b.windows[v] = append(b.windows[v], piece{lo, hi, w})
+	return w
 }
 
 // cut is rows from to to of a piece of v.
@@ -242,9 +183,9 @@ func (b *builder) cut(v *ir.Value, p piece, from, to int) *ir.Value {
 	}
 	axis := b.flows[v].axis
 	c := func(k int) *ir.Value { return b.h.AddConst(p.v.Name+".rows", tensor.Ints(k)) }
-	n := b.add(op.Slice, p.v.Name+".rows", nil, 1, origin(v), p.v, c(from-p.lo), c(to-p.lo), c(axis))
-	n.Out[0].Type = shape(v.Type, axis, to-from)
-	return n.Out[0]
+	w := b.h.Insert(nil, v.Def, op.Slice, p.v.Name+".rows", nil, p.v, c(from-p.lo), c(to-p.lo), c(axis))
+	w.Type = shape(v.Type, axis, to-from)
+	return w
 }
 
 // handed is rows lo to hi of v for the next step: out of the smallest window that a layer
@@ -260,11 +201,4 @@ func (b *builder) handed(v *ir.Value, lo, hi int) *ir.Value {
 		return b.rows(v, lo, hi)
 	}
 	return b.cut(v, best, lo, hi)
-}
-
-func origin(v *ir.Value) []string {
-	if v.Def == nil {
-		return nil
-	}
-	return v.Def.Origin
 }
