@@ -24,26 +24,34 @@ import (
 )
 
 // model takes the one positional argument.
-func (c *cli) model(args []string) error {
-	switch len(args) {
-	case 0:
-		return &driver.UsageError{Msg: "no model given; usage: nncc [verb] [flags] MODEL (nncc -h shows more)"}
-	case 1:
-		c.cfg.Model = args[0]
-		if err := written(args[0]); err != nil {
-			return err
-		}
-	default:
-		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
-			strings.Join(args, " "))}
+func (c *cli) model(args []string) {
+	if len(args) == 0 {
+		wrong("no model given; usage: nncc [verb] [flags] MODEL (nncc -h shows more)")
 	}
+	c.oneModel(args)
+	fail.Check(ours(args[0]))
 	c.showProgress()
-	return nil
 }
 
-// written refuses a folder or a report that nncc wrote, where a model is wanted, and says what to give
+// oneModel takes a model that may be given.
+func (c *cli) oneModel(args []string) {
+	switch len(args) {
+	case 0:
+	case 1:
+		c.cfg.Model = args[0]
+	default:
+		wrong("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))
+	}
+}
+
+// wrong ends a verb with an error of usage.
+func wrong(format string, args ...any) {
+	fail.Check(&driver.UsageError{Msg: fmt.Sprintf(format, args...)})
+}
+
+// ours refuses a folder or a report that nncc wrote, where a model is wanted, and says what to give
 // instead; nil about anything else.
-func written(path string) error {
+func ours(path string) error {
 	if st, err := os.Stat(path); err != nil || !st.IsDir() && filepath.Ext(path) != ".json" {
 		return nil
 	}
@@ -71,25 +79,21 @@ func (c *cli) showProgress() {
 	c.cfg.Note = c.progress.say
 }
 
-func (c *cli) json(v any) error {
-	_, err := c.out.Exact().Write(report.JSON(v))
-	return err
+// show prints a result: as JSON, or its text.
+func (c *cli) show(v any, text func() string) {
+	if c.cfg.JSON {
+		fail.Must(c.out.Exact().Write(report.JSON(v)))
+		return
+	}
+	fmt.Fprint(c.out, text())
 }
 
-// diagnostics prints the notes and warnings that there are, each once.
-func (c *cli) diagnostics() {
-	c.progress.done()
-	shown := []diag.Severity{diag.Note, diag.Warning}
+// shown are the severities of what is said.
+func (c *cli) shown() []diag.Severity {
 	if c.quiet {
-		shown = shown[1:]
+		return []diag.Severity{diag.Warning}
 	}
-	for _, severity := range shown {
-		for _, d := range c.cfg.Diags {
-			if d.Severity == severity {
-				c.remark(d, d.Error())
-			}
-		}
-	}
+	return []diag.Severity{diag.Note, diag.Warning}
 }
 
 // remark prints a diagnostic that was not printed before.
@@ -112,17 +116,19 @@ func (c *cli) origin(d *diag.Diag) string {
 func (c *cli) warnings() {
 	c.progress.done()
 	fmt.Fprint(c.err, c.cfg.StageTimes())
-	c.diagnostics()
+	for _, severity := range c.shown() {
+		for _, d := range c.cfg.Diags {
+			if d.Severity == severity {
+				c.remark(d, d.Error())
+			}
+		}
+	}
 }
 
 // remarks prints what there is to say of a firmware that was made.
 func (c *cli) remarks(f *driver.Firmware) {
 	c.progress.done()
-	shown := []diag.Severity{diag.Note, diag.Warning}
-	if c.quiet {
-		shown = shown[1:]
-	}
-	for _, severity := range shown {
+	for _, severity := range c.shown() {
 		for _, r := range f.Said(severity) {
 			c.remark(r.Diag, r.Text)
 		}
@@ -288,7 +294,12 @@ func (c *cli) writeJUnit(verb string, err error, code int) int {
 	return code
 }
 
-func isGate(err error) bool {
-	var g *driver.GateError
-	return errors.As(err, &g)
+func isGate(err error) bool { return errors.As(err, new(*driver.GateError)) }
+
+// exceeded is the error of a gate or nil; others end the verb.
+func exceeded(err error) error {
+	if !isGate(err) {
+		fail.Check(err)
+	}
+	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/spf13/pflag"
@@ -33,30 +34,31 @@ var topics = func() map[string]string {
 	return out
 }()
 
-func (c *cli) help(args []string) error {
-	if len(args) > 1 {
-		return &driver.UsageError{Msg: fmt.Sprintf("help: %d arguments, want one topic or verb", len(args))}
-	}
-	if len(args) == 0 {
-		fmt.Fprint(c.out, guides())
-		return nil
+func (c *cli) help(args []string) {
+	fmt.Fprint(c.out, c.helpText(args))
+}
+
+func (c *cli) helpText(args []string) string {
+	switch len(args) {
+	case 0:
+		return guides()
+	case 1:
+	default:
+		wrong("help: %d arguments, want one topic or verb", len(args))
 	}
 	name := args[0]
 	if s, ok := topics[name]; ok {
-		fmt.Fprint(c.out, s)
-		return nil
+		return s
 	}
 	v, ok := verbs[name]
 	if !ok {
 		all := slices.Sorted(maps.Keys(topics))
-		near := text.Meant(name, slices.Concat(all, verbNames()))
-		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name),
-			near, strings.Join(all, ", "))}
+		wrong("help: there is no topic or verb %s%s; topics: %s", text.Line(name),
+			text.Meant(name, slices.Concat(all, verbNames())), strings.Join(all, ", "))
 	}
 	fs := verbFlags(c, name)
 	fs.BoolP("help", "h", false, "show help")
-	fmt.Fprint(c.out, v.help(name, fs))
-	return nil
+	return v.help(name, fs)
 }
 
 // guides lists topics and verbs.
@@ -75,13 +77,7 @@ func guides() string {
 
 func noFlags(*cli, *pflag.FlagSet) {}
 
-func (c *cli) man(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
-	fmt.Fprint(c.out, manPage())
-	return nil
-}
+func (c *cli) man([]string) { fmt.Fprint(c.out, manPage()) }
 
 func manPage() string {
 	var b strings.Builder
@@ -156,20 +152,15 @@ var shells = []string{"bash", "zsh", "fish"}
 // which is to be completed.
 const completer = "__complete"
 
-func (c *cli) completion(args []string) error {
+func (c *cli) completion(args []string) {
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
 		near := ""
 		if len(args) == 1 {
 			near = text.Meant(args[0], shells)
 		}
-		return &driver.UsageError{Msg: "completion: want one shell of " + strings.Join(shells, ", ") + near}
+		wrong("completion: want one shell of %s%s", strings.Join(shells, ", "), near)
 	}
-	b, err := completionFiles.ReadFile("completion/nncc." + args[0])
-	if err != nil {
-		return err
-	}
-	_, err = c.out.Write(b)
-	return err
+	fail.Must(c.out.Write(fail.Must(completionFiles.ReadFile("completion/nncc." + args[0]))))
 }
 
 // word is a candidate with what it means.

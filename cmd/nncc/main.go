@@ -28,6 +28,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -136,12 +137,24 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	if err := c.parseModels(verb, split); err != nil {
 		return c.fail(err)
 	}
-	do := v.run
-	if c.cfg.Sensitivity {
-		do = (*cli).sensitivity
-	}
-	err = do(c, fs.Args())
+	err = fail.Caught(func() { c.do(v) })
 	return c.writeJUnit(verb, err, c.fail(err))
+}
+
+// do runs a verb, which may take no arguments or one model; those that take others look at them.
+func (c *cli) do(v *verb) {
+	args := c.fs.Args()
+	switch {
+	case c.cfg.Sensitivity || v.args == "MODEL":
+		c.model(args)
+	case v.args == "":
+		noArgs(args)
+	}
+	if c.cfg.Sensitivity {
+		c.sensitivity()
+		return
+	}
+	v.run(c, args)
 }
 
 // cli is one invocation.

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,47 +45,29 @@ func proposeFlags(c *cli, fs *pflag.FlagSet) {
 }
 
 // propose takes the place of a verb with --sensitivity.
-func (c *cli) propose(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
+func (c *cli) propose() {
 	p, err := c.cfg.ProposeLayers()
-	if p == nil {
-		return err
+	if p != nil {
+		c.warnings()
+		c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
+		c.show(p, func() string { return report.ProposalText(p, c.cfg.Eval.Propose) })
 	}
-	c.warnings()
-	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
-	if c.cfg.JSON {
-		return cmp.Or(c.json(p), err)
-	}
-	fmt.Fprint(c.out, report.ProposalText(p, c.cfg.Eval.Propose))
-	return err
+	fail.Check(err)
 }
 
-func (c *cli) eval(args []string) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(c.model(args))
+func (c *cli) eval([]string) {
 	r, err := c.cfg.Evaluate(c.ctx)
-	var gate *driver.GateError
-	if err != nil && !errors.As(err, &gate) {
-		return err
-	}
+	gate := exceeded(err)
 	c.warnings()
 	c.evaluated(r)
-	if c.cfg.JSON {
-		fail.Check(c.json(r))
-	} else {
-		fmt.Fprint(c.out, r.Text())
-		if r.Proposal != nil {
-			fmt.Fprint(c.out, "\n"+report.ProposalText(r.Proposal, c.cfg.Eval.Propose))
+	c.show(r, func() string {
+		if r.Proposal == nil {
+			return r.Text()
 		}
-	}
-	if r.Qemu != nil && r.Qemu.Mismatches > 0 { // weighs more than a gate
-		c.gate(err)
-		c.status = exitDiffer
-		return nil
-	}
-	return err
+		return r.Text() + "\n" + report.ProposalText(r.Proposal, c.cfg.Eval.Propose)
+	})
+	c.differs(r.Qemu != nil && r.Qemu.Mismatches > 0)
+	c.end(gate)
 }
 
 func diffFlags(c *cli, fs *pflag.FlagSet) {
@@ -107,48 +87,46 @@ func notJSON(c *cli, _ string) string {
 	return ""
 }
 
-func (c *cli) diff(args []string) error {
+func (c *cli) diff(args []string) {
 	if len(args) != 2 {
-		return &driver.UsageError{Msg: fmt.Sprintf("diff: want two reports, OLD and NEW (report.json or folders with "+
-			"one), got %d arguments", len(args))}
+		wrong("diff: want two reports, OLD and NEW (report.json or folders with one), got %d arguments", len(args))
 	}
 	limits, err := diff.ParseLimits(c.growth)
 	if err != nil {
-		return &driver.UsageError{Msg: "--max-growth " + err.Error()}
+		wrong("--max-growth %v", err)
 	}
 	var sides [2][]*diff.Model
 	for i, a := range args {
 		c.reads = append(c.reads, a, filepath.Join(a, report.File), filepath.Join(a, diff.EvalFile))
-		if sides[i], err = diff.Load(a); err != nil {
-			return &driver.InputError{Err: err}
-		}
+		sides[i] = input(diff.Load(a))
 	}
 	d := diff.Compare(sides[0], sides[1])
 	d.Old.Path, d.New.Path = args[0], args[1]
-	if err := d.Check(limits); err != nil {
-		return &driver.InputError{Err: err}
-	}
+	badInput(d.Check(limits))
 	c.growths(d)
-	if err := cmp.Or(c.showDiff(d), c.writePage(d.HTML)); err != nil {
-		return err
+	if c.markdown {
+		c.show(d, d.Markdown)
+	} else {
+		c.show(d, d.Text)
 	}
+	fail.Check(c.writePage(d.HTML))
 	why := lists.Map(d.Exceeded(), func(g diff.Gate) string { return "--max-growth " + g.Limit + ": " + g.Reason })
 	if len(why) > 0 {
-		return &driver.GateError{Reasons: why}
+		fail.Check(&driver.GateError{Reasons: why})
 	}
-	return nil
 }
 
-func (c *cli) showDiff(d *diff.Diff) error {
-	switch {
-	case c.cfg.JSON:
-		return c.json(d)
-	case c.markdown:
-		fmt.Fprint(c.out, d.Markdown())
-	default:
-		fmt.Fprint(c.out, d.Text())
+// badInput ends the verb with an error about the input; nil is none.
+func badInput(err error) {
+	if err != nil {
+		fail.Check(&driver.InputError{Err: err})
 	}
-	return nil
+}
+
+// input is v; an error is one about the input.
+func input[T any](v T, err error) T {
+	badInput(err)
+	return v
 }
 
 // growths are the gates of --max-growth for --junit.
@@ -166,30 +144,18 @@ func (c *cli) growths(d *diff.Diff) {
 }
 
 // cost answers queries on standard input, with or without --json.
-func (c *cli) cost(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
+func (c *cli) cost([]string) {
 	err := query.Serve(os.Stdin, c.out.Exact())
 	if errors.Is(err, query.ErrNone) {
-		return &driver.UsageError{Msg: err.Error()}
+		wrong("%v", err)
 	}
-	return err
+	fail.Check(err)
 }
 
-func (c *cli) tune(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
+func (c *cli) tune([]string) {
 	c.cfg.Cases = 1
 	list, err := tune.Model(c.ctx, &c.cfg)
 	c.warnings()
-	switch {
-	case err != nil:
-		return err
-	case c.cfg.JSON:
-		return c.json(list)
-	}
-	fmt.Fprint(c.out, tune.Text(list))
-	return nil
+	fail.Check(err)
+	c.show(list, func() string { return tune.Text(list) })
 }

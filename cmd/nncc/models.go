@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -227,7 +226,7 @@ func (c *cli) parseModels(verb string, a *modelArgs) (err error) {
 				"MODEL one of %s", text.Line(d.cfg.Name), strings.Join(driver.Prefixes(a.models), ", "))}
 		}
 		d.cfg.Model = m
-		fail.Check(written(m))
+		fail.Check(ours(m))
 		d.ownFit(verb, a.own[k])
 		c.each = append(c.each, &d.cfg)
 	}
@@ -254,7 +253,7 @@ func (c *cli) told(verb string) {
 // models are the configurations of the models of the command, one for each.
 func (c *cli) models(args []string) []*driver.Config {
 	if len(c.each) == 0 {
-		fail.Check(c.model(args))
+		c.model(args)
 		return []*driver.Config{&c.cfg}
 	}
 	c.showProgress()
@@ -272,76 +271,51 @@ func (c *cli) inputFiles() []string {
 	return list
 }
 
-func (c *cli) check(args []string) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(c.model(args))
+func (c *cli) check([]string) {
 	fs := fail.Must(c.cfg.CheckModel())
 	c.progress.done()
 	if fs.Count(diag.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
 		c.status = exitUsage
 	}
-	if c.cfg.JSON {
-		return c.json(driver.Findings(fs))
-	}
-	for _, d := range fs {
-		fmt.Fprintln(c.out, text.Line(d.String()))
-	}
-	switch {
-	case len(fs) == 0:
-		fmt.Fprintf(c.out, "%s: no findings\n", text.Line(c.cfg.Model))
-	case fs.Count(diag.Error) == 0:
-		fmt.Fprintf(c.out, "%s: valid %s\n", text.Line(c.cfg.Model), c.cfg.Format())
-	}
-	return nil
+	c.show(driver.Findings(fs), func() string {
+		s := strings.Join(lists.Map(fs, func(d *diag.Diag) string { return text.Line(d.String()) + "\n" }), "")
+		switch {
+		case len(fs) == 0:
+			s = text.Line(c.cfg.Model) + ": no findings\n"
+		case fs.Count(diag.Error) == 0:
+			s += text.Line(c.cfg.Model) + ": valid " + c.cfg.Format() + "\n"
+		}
+		return s
+	})
 }
 
-func (c *cli) bisect(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	b, gate := c.cfg.Bisect()
-	if gate != nil && !isGate(gate) {
-		return gate
-	}
+func (c *cli) bisect([]string) {
+	b, err := c.cfg.Bisect()
+	gate := exceeded(err)
 	c.warnings()
-	if b.Guilty != "" {
-		c.status = exitDiffer
-	}
-	if c.cfg.JSON {
-		return cmp.Or(c.json(b), gate)
-	}
-	fmt.Fprint(c.out, text.Lines(b).Text())
-	return gate
+	c.differs(b.Guilty != "")
+	c.show(b, text.Lines(b).Text)
+	fail.Check(gate)
 }
 
-func (c *cli) legalize(args []string) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(c.model(args))
-	l := fail.Must(c.cfg.LegalizeModel(c.only, c.outputs))
-	return c.writeModel(l, "-legal.onnx")
+func (c *cli) legalize([]string) {
+	c.writeModel(fail.Must(c.cfg.LegalizeModel(c.only, c.outputs)), "-legal.onnx")
 }
 
 // sensitivity takes the place of a verb when its flag is set.
-func (c *cli) sensitivity(args []string) (err error) {
-	defer fail.Catch(&err)
+func (c *cli) sensitivity() {
 	if c.cfg.Eval.Propose != "" {
-		return c.propose(args)
+		c.propose()
+		return
 	}
-	fail.Check(c.model(args))
 	r := fail.Must(c.cfg.RankLayers())
 	c.warnings()
-	if c.cfg.JSON {
-		return c.json(r)
-	}
-	fmt.Fprint(c.out, report.SensitivityText(r))
-	return nil
+	c.show(r, func() string { return report.SensitivityText(r) })
 }
 
-func (c *cli) quantize(args []string) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(c.model(args))
+func (c *cli) quantize([]string) {
 	l := fail.Must(c.cfg.QuantizeModel())
-	return c.writeModel(l, "-"+l.Precision+".onnx")
+	c.writeModel(l, "-"+l.Precision+".onnx")
 }
 
 // named is a model's name without its folder and format.
@@ -350,48 +324,47 @@ func named(model string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".onnx"), ".tflite")
 }
 
-// onnxFile refuses the name of a file for an ONNX model that says another format.
-func onnxFile(path string) error {
+// modelFile is the file for a model that is written as ONNX: a name that says another format is refused.
+func (c *cli) modelFile(suffix string) string {
+	path := c.cfg.Out
+	if path == "" {
+		return named(c.cfg.Model) + suffix // here, as compile: models may lie where nobody writes
+	}
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".tflite", ".lite", ".pb", ".pt", ".pth", ".h5", ".keras", ".ort":
-		return &driver.UsageError{Msg: fmt.Sprintf("--out %s: the model is written as ONNX, not as %s; want a name "+
-			"that ends in .onnx", path, ext)}
+		wrong("--out %s: the model is written as ONNX, not as %s; want a name that ends in .onnx", path, ext)
 	}
-	return nil
+	return path
+}
+
+// put writes a model unless it differs from what it was made of.
+func (c *cli) put(differs error, path string, write func(path string) error) {
+	if differs != nil {
+		c.differs(true)
+		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", differs)
+		return
+	}
+	fail.Check(write(path))
 }
 
 // writeModel writes a rewritten model and says what was done to it.
-func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
+func (c *cli) writeModel(l *driver.Rewritten, suffix string) {
 	c.warnings()
-	path := c.cfg.Out
-	if path == "" {
-		// here, as compile: models may lie where nobody writes
-		path = named(c.cfg.Model) + suffix
-	} else if err := onnxFile(path); err != nil {
-		return err
+	path, write := c.modelFile(suffix), !c.reportOnly && l.Differs == nil
+	if write || l.Differs != nil {
+		c.put(l.Differs, path, l.Write)
 	}
-	if l.Differs != nil {
-		c.status = exitDiffer
-		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", l.Differs)
-	}
-	write := !c.reportOnly && l.Differs == nil
-	if write {
-		if err := l.Write(path); err != nil {
-			return err
+	c.show(l, func() string {
+		s := l.Text()
+		if write {
+			s += fmt.Sprintf("wrote %s (%d bytes)\n", text.Line(path), len(l.Model))
 		}
-	}
-	if c.cfg.JSON {
-		return c.json(l)
-	}
-	fmt.Fprint(c.out, l.Text())
-	if write {
-		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), len(l.Model))
-	}
-	if write && l.Native != nil {
-		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs "+
-			"original appends the nodes that do it)\n", path)
-	}
-	return nil
+		if write && l.Native != nil {
+			s += fmt.Sprintf("its outputs are the accelerator's; %s.json says how the original ones follow (--outputs "+
+				"original appends the nodes that do it)\n", path)
+		}
+		return s
+	})
 }
 
 func surgeryFlags(c *cli, fs *pflag.FlagSet) {
@@ -409,59 +382,41 @@ func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	quietFlag(c, fs)
 }
 
-func (c *cli) surgery(args []string) (err error) {
-	defer fail.Catch(&err)
+func (c *cli) surgery(args []string) {
 	if list, _ := c.fs.GetBool("steps"); list {
-		return c.surgerySteps()
+		c.surgerySteps()
+		return
 	}
-	switch len(args) {
-	case 0:
-	case 1:
-		c.cfg.Model = args[0]
-	default:
-		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
-			strings.Join(args, " "))}
-	}
+	c.oneModel(args)
 	c.showProgress()
 	script, _ := c.fs.GetString("file")
 	s := fail.Must(c.cfg.Surgery(script))
 	c.warnings()
-	path := c.cfg.Out
-	if path == "" {
-		path = named(c.cfg.Model) + "-surgery.onnx" // here, as legalize
-	} else if err := onnxFile(path); err != nil {
-		return err
-	}
-	if s.Differs == nil {
-		fail.Check(s.Write(path))
-	} else {
-		c.status = exitDiffer
-		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", s.Differs)
-	}
-	if c.cfg.JSON {
-		return c.json(s)
-	}
-	fmt.Fprint(c.out, s.Text())
-	if s.Differs == nil {
-		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), s.Bytes())
-		for _, f := range s.Files {
-			fmt.Fprintf(c.out, "wrote %s beside it\n", text.Line(f))
+	path := c.modelFile("-surgery.onnx")
+	c.put(s.Differs, path, s.Write)
+	c.show(s, func() string {
+		said := s.Text()
+		if s.Differs == nil {
+			said += fmt.Sprintf("wrote %s (%d bytes)\n", text.Line(path), s.Bytes())
+			for _, f := range s.Files {
+				said += fmt.Sprintf("wrote %s beside it\n", text.Line(f))
+			}
 		}
-	}
-	return nil
+		return said
+	})
 }
 
-func (c *cli) surgerySteps() error {
+func (c *cli) surgerySteps() {
 	t := surgery.StepTable()
-	if c.cfg.JSON {
-		return c.json(t)
-	}
-	for _, s := range t {
-		fmt.Fprintf(c.out, "%s\n    %s\n", s.Name, s.Doc)
-		if len(s.Keys) > 0 {
-			fmt.Fprintf(c.out, "    keys: %s\n", strings.Join(s.Keys, ", "))
+	c.show(t, func() string {
+		var b strings.Builder
+		for _, s := range t {
+			fmt.Fprintf(&b, "%s\n    %s\n", s.Name, s.Doc)
+			if len(s.Keys) > 0 {
+				fmt.Fprintf(&b, "    keys: %s\n", strings.Join(s.Keys, ", "))
+			}
+			fmt.Fprintf(&b, "    - %s\n", s.Example)
 		}
-		fmt.Fprintf(c.out, "    - %s\n", s.Example)
-	}
-	return nil
+		return b.String()
+	})
 }

@@ -28,19 +28,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func (c *cli) table(v any, rows [][]string) error {
-	if c.cfg.JSON {
-		return c.json(v)
-	}
-	fmt.Fprint(c.out, text.Table(rows))
-	return nil
-}
+func (c *cli) table(v any, rows [][]string) { c.show(v, func() string { return text.Table(rows) }) }
 
-func noArgs(args []string) error {
+func noArgs(args []string) {
 	if len(args) > 0 {
-		return &driver.UsageError{Msg: "unexpected argument " + args[0] + "; the verb's -h shows what it takes"}
+		wrong("unexpected argument %s; the verb's -h shows what it takes", args[0])
 	}
-	return nil
 }
 
 type opRow struct {
@@ -57,10 +50,7 @@ var patternNames = map[ir.Pattern]string{ir.Elementwise: "element-wise", ir.Broa
 var quantNames = map[ir.QuantKind]string{ir.QFloat: "float64 rule", ir.QMove: "moves integers",
 	ir.QInt: "integer kernel", ir.QNone: "-"}
 
-func (c *cli) ops(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
+func (c *cli) ops([]string) {
 	var all []opRow
 	rows := [][]string{{"operator", "domain", "fusion", "on int8", "about"}}
 	for _, d := range op.All() {
@@ -73,7 +63,7 @@ func (c *cli) ops(args []string) error {
 		all = append(all, r)
 		rows = append(rows, []string{r.Name, r.Domain, r.Pattern, r.Quant, r.Doc})
 	}
-	return c.table(all, rows)
+	c.table(all, rows)
 }
 
 // stageRow is a row of `nncc passes`.
@@ -98,10 +88,7 @@ func newStageRow(t *lower.Stage) stageRow {
 		After:       lists.Each(t.After, func(o lower.Order) string { return o.Stage })}
 }
 
-func (c *cli) passes(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
+func (c *cli) passes([]string) {
 	var all []stageRow
 	rows := [][]string{{"stage", "numerics", "off", "requires", "establishes", "about"}}
 	for _, t := range lower.Table {
@@ -117,7 +104,7 @@ func (c *cli) passes(args []string) error {
 		}
 		rows = append(rows, []string{r.Name, r.Numerics, off, orDash(r.Requires), orDash(r.Establishes), about})
 	}
-	return c.table(all, rows)
+	c.table(all, rows)
 }
 
 func orDash(names []string) string {
@@ -168,10 +155,7 @@ type kernFact struct {
 	Rev    string `json:"revision"`
 }
 
-func (c *cli) kernels(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
+func (c *cli) kernels([]string) {
 	facts := map[string][]kernFact{}
 	var order []string
 	for _, r := range cmsis.Rows() {
@@ -200,18 +184,10 @@ func (c *cli) kernels(args []string) error {
 				Ops: []string{}, Rules: []ruleRow{}, Facts: facts[name]})
 		}
 	}
-	if c.cfg.JSON {
-		return c.json(all)
-	}
-	for i, r := range all {
-		if i > 0 {
-			fmt.Fprintln(c.out)
-		}
-		fmt.Fprint(c.out, r)
-	}
-	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n",
-		cmsis.Revision)
-	return nil
+	c.show(all, func() string {
+		return strings.Join(append(lists.Map(all, kernelRow.String), "What CMSIS-NN does is that of revision "+
+			cmsis.Revision+"; builds are mve (Helium), dsp and c.\n"), "\n")
+	})
 }
 
 // String is a block: some take fifty operators.
@@ -252,34 +228,33 @@ func boardsFlags(c *cli, fs *pflag.FlagSet) {
 }
 
 // boards lists the boards, shows one, or finds those for a chip.
-func (c *cli) boards(args []string) error {
+func (c *cli) boards(args []string) {
 	switch {
 	case len(args) > 1:
-		return noArgs(args[1:])
+		noArgs(args[1:])
 	case c.chip != "" && len(args) > 0:
-		return &driver.UsageError{Msg: "boards: either NAME or --for CHIP (names with blanks go into quotes)"}
+		wrong("boards: either NAME or --for CHIP (names with blanks go into quotes)")
 	case c.chip != "":
-		return c.findBoard(c.chip)
+		c.findBoard(c.chip)
 	case len(args) == 1:
-		return c.oneBoard(args[0])
+		c.oneBoard(args[0])
+	default:
+		c.everyBoard()
 	}
+}
+
+func (c *cli) everyBoard() {
 	var all []*boards.Spec
 	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "machine", "about"}}
 	for _, n := range boards.List() {
-		s, err := boards.Load(n)
-		if err != nil {
-			return err
-		}
+		s := fail.Must(boards.Load(n))
 		all = append(all, s)
 		rows = append(rows, boardRow(s))
 	}
-	if c.cfg.JSON {
-		return c.json(all)
-	}
-	fmt.Fprint(c.out, text.Table(rows))
-	fmt.Fprint(c.out, "* another machine stands in; nncc boards NAME says which, and where every value is from.\n"+
-		"nncc boards --for CHIP finds the board for a chip, a part number or a development board.\n")
-	return nil
+	c.show(all, func() string {
+		return text.Table(rows) + "* another machine stands in; nncc boards NAME says which, and where every value " +
+			"is from.\nnncc boards --for CHIP finds the board for a chip, a part number or a development board.\n"
+	})
 }
 
 // boardRow is a row of the table: memories of a chip, none of a core alone.
@@ -328,48 +303,35 @@ func size(n uint64) string {
 }
 
 // oneBoard shows every value of a board with its file and line.
-func (c *cli) oneBoard(name string) error {
-	s, err := boards.Load(name)
-	if err != nil {
-		return &driver.InputError{Err: err}
-	}
-	if _, err := board.Accelerator(s); err != nil {
-		return &driver.InputError{Err: err}
-	}
-	if c.cfg.JSON {
-		return c.json(s)
-	}
+func (c *cli) oneBoard(name string) {
+	s := input(boards.Load(name))
+	input(board.Accelerator(s))
 	rows := [][]string{{"key", "from", "value"}} // values may be long
 	for _, o := range s.Why() {
 		rows = append(rows, []string{o.Key, fmt.Sprintf("%s:%d", o.File, o.Line), o.Value})
 	}
-	return c.table(nil, rows)
+	c.table(s, rows)
 }
 
 // findBoard shows the boards for a chip; none is an error that says what there is.
-func (c *cli) findBoard(chip string) (err error) {
-	defer fail.Catch(&err)
+func (c *cli) findBoard(chip string) {
 	f := boards.Find(chip)
-	if c.cfg.JSON {
-		fail.Check(c.json(f))
+	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "found by"}}
+	for _, m := range f.Matches {
+		s := fail.Must(boards.Load(m.Board))
+		rows = append(rows, append(boardRow(s)[:5], m.Why))
+	}
+	if c.cfg.JSON || len(f.Matches) > 0 {
+		c.table(f, rows)
 	}
 	if len(f.Matches) == 0 {
 		what := "no board is known for it"
 		if f.Not != "" {
 			what = f.Not
 		}
-		return &driver.InputError{Err: text.Errorf("%s: %s. nncc compiles for Arm's Cortex-M: %s. A chip with one of "+
-			"these cores is a board file of a few lines (nncc help bring-up)", text.Short(chip, 80), what, coreList())}
+		badInput(text.Errorf("%s: %s. nncc compiles for Arm's Cortex-M: %s. A chip with one of these cores is a board "+
+			"file of a few lines (nncc help bring-up)", text.Short(chip, 80), what, coreList()))
 	}
-	if c.cfg.JSON {
-		return nil
-	}
-	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "found by"}}
-	for _, m := range f.Matches {
-		s := fail.Must(boards.Load(m.Board))
-		rows = append(rows, append(boardRow(s)[:5], m.Why))
-	}
-	return c.table(nil, rows)
 }
 
 // coreList names the cores that have a board of their own.
@@ -396,25 +358,15 @@ func printers() []string {
 }
 
 func printer(f *accel.Format) *verb {
-	run := func(c *cli, args []string) error {
+	run := func(c *cli, args []string) {
 		if len(args) != 1 {
-			return &driver.UsageError{Msg: fmt.Sprintf(
-				"one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s",
-				f.What, len(args), f.Ext, f.Ext)}
+			wrong("one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s", f.What, len(args), f.Ext, f.Ext)
 		}
-		data, err := files.Read(args[0], f.MaxBytes)
+		p, err := f.Decode(input(files.Read(args[0], f.MaxBytes)))
 		if err != nil {
-			return &driver.InputError{Err: err}
+			badInput(text.Errorf("%s: %w", args[0], err))
 		}
-		p, err := f.Decode(data)
-		if err != nil {
-			return &driver.InputError{Err: text.Errorf("%s: %w", args[0], err)}
-		}
-		if c.cfg.JSON {
-			return c.json(p)
-		}
-		fmt.Fprint(c.out, p)
-		return nil
+		c.show(p, p.String)
 	}
 	return &verb{"FILE." + f.Ext, f.Doc, "nncc " + f.Ext + " model_segment_0." + f.Ext, tableFlags, run}
 }
@@ -433,17 +385,10 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func (c *cli) version(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
+func (c *cli) version([]string) {
 	info, _ := debug.ReadBuildInfo()
 	b := buildOf(info)
-	if c.cfg.JSON {
-		return c.json(b)
-	}
-	fmt.Fprintln(c.out, b)
-	return nil
+	c.show(b, func() string { return b.String() + "\n" })
 }
 
 // pseudo is a version of Go for a commit: its date and the beginning of its hash.

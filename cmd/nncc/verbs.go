@@ -23,7 +23,7 @@ type verb struct {
 	doc     string
 	example string
 	flags   func(c *cli, fs *pflag.FlagSet)
-	run     func(c *cli, args []string) error
+	run     func(c *cli, args []string) // an error ends it (ir/fail)
 }
 
 var verbs map[string]*verb
