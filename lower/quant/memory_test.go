@@ -10,7 +10,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
-	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -19,7 +18,7 @@ import (
 // separable is a generated network with samples for it.
 func separable(t testing.TB, depth, width, side, samples int, probe *ir.OpDef) (*ir.Graph, []quant.Sample) {
 	t.Helper()
-	g := testenv.Must(irtest.Separable(depth, width, side, 1, probe))(t)
+	g := separableNet(depth, width, side, 1, probe)
 	return g, quant.SyntheticSamples(g.In, samples, 3)
 }
 
@@ -33,24 +32,24 @@ func everything(s []quant.Sample) quant.Options {
 // allocates its values once, beside weights packed for the products.
 func TestInferenceMemory(t *testing.T) {
 	g, samples := separable(t, 12, 16, 64, 1, nil)
-	constants, values, live := irtest.Footprint(g)
+	constants, values, live := footprint(g)
 	run := func() {
 		_, err := interp.Run(g, samples[0], nil)
 		testenv.Check(t, err == nil, "%v", err)
 	}
-	heap := irtest.NewHeap()
-	testenv.OK(t, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() })))
-	if limit := live + live/16 + 64<<10; heap.Most > limit {
-		t.Errorf("%d bytes are live during an inference, want at most %d: %d of values live together", heap.Most,
+	heap := newHeap()
+	testenv.OK(t, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.look() })))
+	if limit := live + live/16 + 64<<10; heap.most > limit {
+		t.Errorf("%d bytes are live during an inference, want at most %d: %d of values live together", heap.most,
 			limit, live)
 	}
 	// Sums are in float64; columns and panels are buffers of their own.
 	const buffers = 1 << 20
-	all := irtest.Allocated(run)
+	all := allocated(run)
 	limit := 9*values + values/4 + 4*constants + buffers
 	testenv.Check(t, all <= limit, "an inference allocates %d bytes, want at most %d for values of %d", all, limit,
 		values)
-	t.Logf("live %d (values live together %d), allocated %d (all values %d)", heap.Most, live, all, values)
+	t.Logf("live %d (values live together %d), allocated %d (all values %d)", heap.most, live, all, values)
 }
 
 // TestCalibrationMemory: calibration keeps statistics and samples, no activations of
@@ -58,23 +57,23 @@ func TestInferenceMemory(t *testing.T) {
 func TestCalibrationMemory(t *testing.T) {
 	const count = 4
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one sample after another
-	heap := irtest.NewHeap()
-	g, samples := separable(t, 12, 16, 64, count, heap.Probe())
-	constants, values, live := irtest.Footprint(g)
+	heap := newHeap()
+	g, samples := separable(t, 12, 16, 64, count, heap.probe())
+	constants, values, live := footprint(g)
 	_, _, err := quant.Calibrate(g, everything(samples))
 	testenv.Require(t, err == nil, "%v", err)
 	// Beside them a histogram of 64 KiB for every value, and the values of a few nodes;
 	// integers of the quantised graph for all samples.
 	input := int64(g.In[0].Type.Elems()) * 4
 	limit := 6*constants + count*input + 4*live + int64(len(g.Nodes)+1)*(64<<10)
-	t.Logf("live %d, want at most %d; values live together %d, all %d", heap.Most, limit, live, values)
-	testenv.Check(t, heap.Most <= limit,
-		"%d bytes are live during calibration, want at most %d: values live together take %d", heap.Most, limit, live)
+	t.Logf("live %d, want at most %d; values live together %d, all %d", heap.most, limit, live, values)
+	testenv.Check(t, heap.most <= limit,
+		"%d bytes are live during calibration, want at most %d: values live together take %d", heap.most, limit, live)
 }
 
 // BenchmarkInference is the float network on one sample.
 func BenchmarkInference(b *testing.B) {
-	heap := irtest.NewHeap()
+	heap := newHeap()
 	g, samples := separable(b, 8, 32, 32, 1, nil)
 	run := func() {
 		testenv.OK(b, testenv.Err(interp.Run(g, samples[0], nil)))
@@ -83,8 +82,8 @@ func BenchmarkInference(b *testing.B) {
 	for b.Loop() {
 		run()
 	}
-	testenv.OK(b, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() })))
-	b.ReportMetric(float64(heap.Most), "live-B")
+	testenv.OK(b, testenv.Err(interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.look() })))
+	b.ReportMetric(float64(heap.most), "live-B")
 }
 
 // BenchmarkCalibrate is all of calibration on eight samples.
@@ -99,9 +98,9 @@ func BenchmarkCalibrate(b *testing.B) {
 		run()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(samples)), "us/sample")
-	heap := irtest.NewHeap()
+	heap := newHeap()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g, samples = separable(b, 8, 16, 24, 8, heap.Probe())
+	g, samples = separable(b, 8, 16, 24, 8, heap.probe())
 	run()
-	b.ReportMetric(float64(heap.Most), "live-B")
+	b.ReportMetric(float64(heap.most), "live-B")
 }

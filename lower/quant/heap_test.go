@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package irtest
+package quant_test
 
 import (
 	"runtime"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Heap looks at the bytes that are live: the same on every run, as long as nothing
+// heapWatch looks at the bytes that are live: the same on every run, as long as nothing
 // else runs meanwhile.
-type Heap struct {
+type heapWatch struct {
 	before uint64
-	Most   int64 // bytes, beyond those at the start
+	most   int64 // bytes, beyond those at the start
 }
 
 // NewHeap begins.
-func NewHeap() *Heap { return &Heap{before: liveBytes()} }
+func newHeap() *heapWatch { return &heapWatch{before: liveBytes()} }
 
-// Look takes what is live now into account.
-func (h *Heap) Look() { h.Most = max(h.Most, int64(liveBytes())-int64(h.before)) }
+// look takes what is live now into account.
+func (h *heapWatch) look() { h.most = max(h.most, int64(liveBytes())-int64(h.before)) }
 
-// Probe is an operator that looks at the heap whenever it is evaluated, and hands its
+// probe is an operator that looks at the heap whenever it is evaluated, and hands its
 // input on.
-func (h *Heap) Probe() *ir.OpDef {
+func (h *heapWatch) probe() *ir.OpDef {
 	return &ir.OpDef{Name: "HeapProbe", MinIn: 1, MaxIn: 1, MinOut: 1, MaxOut: 1, Pattern: ir.Elementwise,
 		Infer: func(n *ir.Node) ([]ir.Type, error) { return []ir.Type{n.In[0].Type}, nil },
 		Eval: func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-			h.Look()
+			h.look()
 			return in, nil
 		}}
 }
@@ -45,8 +45,8 @@ func liveBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// Allocated is how many bytes f allocates, live or not.
-func Allocated(f func()) int64 {
+// allocated is how many bytes f allocates, live or not.
+func allocated(f func()) int64 {
 	var a, b runtime.MemStats
 	runtime.ReadMemStats(&a)
 	f()
@@ -54,9 +54,9 @@ func Allocated(f func()) int64 {
 	return int64(b.TotalAlloc - a.TotalAlloc)
 }
 
-// Footprint is the bytes of the constants of g, of all its values, and of the
+// footprint is the bytes of the constants of g, of all its values, and of the
 // largest set of values that are live together when nodes run in order.
-func Footprint(g *ir.Graph) (constants, values, live int64) {
+func footprint(g *ir.Graph) (constants, values, live int64) {
 	size := func(v *ir.Value) int64 { return int64(v.Type.Elems() * v.Type.DType.Size()) }
 	seen := map[*ir.Value]bool{}
 	left := map[*ir.Value]int{}
@@ -87,11 +87,10 @@ func Footprint(g *ir.Graph) (constants, values, live int64) {
 	return constants, values, live
 }
 
-// Separable is a network of depthwise and pointwise convolutions on [1, width, side,
+// separableNet is a network of depthwise and pointwise convolutions on [1, width, side,
 // side], with seeded weights and limits as activations; probe, unless it is nil, is put
 // behind three quarters of it.
-func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (_ *ir.Graph, err error) {
-	defer fail.Catch(&err)
+func separableNet(depth, width, side int, seed uint64, probe *ir.OpDef) *ir.Graph {
 	g := ir.New("separable")
 	x := g.AddInput("x", ir.T(tensor.F32, 1, width, side, side))
 	for i := range 2 * depth {
@@ -100,14 +99,14 @@ func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (_ *ir.Grap
 			shape, group, pad = []int{width, 1, 3, 3}, width, 1
 		}
 		w := ir.Rand(seed+uint64(i), tensor.F32, shape)
-		n := fail.Must(g.Add(op.Conv, "", ir.Attrs{"group": ir.Int(group), "pads": ir.Ints(pad, pad, pad, pad),
+		n := bug.Must(g.Add(op.Conv, "", ir.Attrs{"group": ir.Int(group), "pads": ir.Ints(pad, pad, pad, pad),
 			"act_min": ir.Float(-2), "act_max": ir.Float(2)}, 1, x, g.AddConst("w", w)))
 		x = n.Out[0]
 		if probe != nil && i == depth*3/2 {
-			n = fail.Must(g.Add(probe, "", nil, 1, x))
+			n = bug.Must(g.Add(probe, "", nil, 1, x))
 			x = n.Out[0]
 		}
 	}
 	g.AddOutput("y", x)
-	return g, nil
+	return g
 }
