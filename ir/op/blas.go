@@ -9,81 +9,53 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/gonum"
-
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 )
 
 type float interface{ float32 | float64 }
 
-// summable adds integers, whose sums wrap as an accumulator's do.
-type summable interface{ float | int32 | int64 }
+// summable are the types of sums; integers wrap as an accumulator's do.
+type summable interface{ float64 | int32 | int64 }
 
 // gemm is c = alpha*op(a)*op(b) + beta*c with row-major matrices; op(a) is
 // m x k and op(b) is k x n. The order of summation depends on the sizes only,
 // never on the number of cores.
 func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	if m == 0 || n == 0 {
-		return
-	}
-	if k == 0 {
-		for i := 0; i < m; i++ {
-			for j := 0; j < n; j++ {
-				c[i*ldc+j] *= beta
-			}
-		}
-		return
-	}
-	tr := func(t bool) blas.Transpose {
-		if t {
-			return blas.Trans
-		}
-		return blas.NoTrans
-	}
-	if half := T(1) / T(2); tb && half != 0 { // floats
-		// gonum's dot product peels to the memory alignment of its operands, so
-		// that equal inputs may differ in the last bit from run to run; its
-		// product with an untransposed right side adds rows, always alike.
-		b, ldb, tb = transposed(k, n, b, ldb), n, false
-	}
 	switch a := any(a).(type) {
-	case []float32:
-		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb,
-			float32(beta), any(c).([]float32), ldc)
 	case []int32:
 		gemmInt(ta, tb, m, n, k, int32(alpha), a, lda, any(b).([]int32), ldb, int32(beta), any(c).([]int32), ldc)
 	case []int64:
 		gemmInt(ta, tb, m, n, k, int64(alpha), a, lda, any(b).([]int64), ldb, int64(beta), any(c).([]int64), ldc)
 	case []float64:
-		gemmDouble(ta, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+		right := any(b).([]float64)
+		if tb && k > 0 {
+			right, ldb = transposed(k, n, right, ldb), n
+		}
+		gemmDouble(ta, m, n, k, float64(alpha), a, lda, right, ldb, float64(beta), any(c).([]float64), ldc)
 	}
 }
 
-// gemmDouble is gemm by whichever way suits the sizes: all of them add in the order of
-// gonum's product. A zero on the left adds nothing, also to -0, unless what it meets is not
-// finite: that is no number.
+// rowColumns are the columns of a product row by row: their part of the right side stays in a cache.
+const rowColumns = 1 << 9
+
+// gemmDouble is gemm by whichever way suits the sizes: all of them add the products of an element in
+// their order. A zero on the left adds nothing, also to -0, unless what it meets is not finite: that
+// is no number.
 func gemmDouble(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
 	c []float64, ldc int) {
-	switch {
-	case m >= leastRows && gemmTiled(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
-	case m < leastRows && !ta || !vec.Finite(k, n, b, ldb):
-		gemmRows(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	default: // gonum leaves out the products of zeros
-		t := blas.NoTrans
-		if ta {
-			t = blas.Trans
-		}
-		gonum.Implementation{}.Dgemm(t, blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if m >= leastRows && k > 0 && gemmTiled(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
+	for j := 0; j < n && m > 0; j += rowColumns {
+		gemmRows(ta, m, min(rowColumns, n-j), k, alpha, a, lda, b[min(j, len(b)):], ldb, beta, c[j:], ldc)
 	}
 }
 
 // leastRows is how many rows it takes for packing the right side to pay.
 const leastRows = 3
 
-// gemmTiled is gemm with the tiles of vec, which add in the order of gonum's
-// product; false, with nothing done, where they cannot.
+// gemmTiled is gemm with the tiles of vec; false, with nothing done, where they cannot.
 func gemmTiled(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
 	c []float64, ldc int) bool {
 	if beta != 0 && beta != 1 {

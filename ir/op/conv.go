@@ -303,6 +303,6 @@ func addScaled[T summable](v T, x, y []T) {
 		y[i] += v * s
 	}
 }
-func allFinite[T summable](x []T) bool {
+func allFinite[T float | int32 | int64](x []T) bool {
 	return !slices.ContainsFunc(x, func(v T) bool { return v-v != 0 })
 }

@@ -4,6 +4,7 @@ package vec
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -119,23 +120,11 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 // buffers hold packed columns.
 var buffers = sync.Pool{New: func() any { return new(rightSide) }}
 
-// Finite reports that all elements of a matrix are.
-func Finite(rows, cols int, b []float64, ldb int) bool {
-	return none(rows, cols, b, ldb, func(v float64) bool { return v-v != 0 })
-}
-
 // NoNegativeZero reports that no element of a matrix is -0.
 func NoNegativeZero(rows, cols int, b []float64, ldb int) bool {
-	return none(rows, cols, b, ldb, func(v float64) bool { return v == 0 && math.Signbit(v) })
-}
-
-// none reports that no element of a matrix is odd.
-func none(rows, cols int, b []float64, ldb int, odd func(float64) bool) bool {
 	for i := range rows {
-		for _, v := range b[i*ldb:][:cols] {
-			if odd(v) {
-				return false
-			}
+		if slices.ContainsFunc(b[i*ldb:][:cols], func(v float64) bool { return v == 0 && math.Signbit(v) }) {
+			return false
 		}
 	}
 	return true

@@ -90,7 +90,7 @@ func TestNoWebClient(t *testing.T) {
 	c.Dir = sharedata.Root()
 	out := testenv.Must(c.Output())(t)
 	list := strings.Fields(string(out))
-	for _, p := range []string{"net/http", "crypto/tls", "gonum.org/v1/gonum/mat"} {
+	for _, p := range []string{"net/http", "crypto/tls"} {
 		testenv.Check(t, !slices.Contains(list, p), "cmd/nncc depends on %s; go mod why %s says through what", p, p)
 	}
 }
