@@ -108,6 +108,8 @@ func TestCheckFindings(t *testing.T) {
 		{"op removed", tModel(tNode("a", "Upsample", "x", "x", ">", "y")), []string{"op|removed in opset 10"}},
 		{"domain not imported", tModel(tDomain(tNode("a", "QLinearSoftmaxx", "x", ">", "y"), "com.microsoft")),
 			[]string{"domain|read as opset 1", "custom-op|com.microsoft"}},
+		{"domain of nobody", tModel(tDomain(tNode("a", "Conv", "x", ">", "y"), "ours")),
+			[]string{"domain|read as opset 1", "custom-op|ours"}},
 		{"custom operator", withFuncs(tNode("a", "Reorg", "x", ">", "y")), []string{"custom-op|local"}},
 		{"arity, too many", tModel(tNode("a", "Relu", "x", "x", ">", "y")), []string{"arity|has 2 inputs; want 1"}},
 		{"arity, optional in the middle", tModel(tNode("a", "Clip", "x", "", "x", ">", "y")), nil},

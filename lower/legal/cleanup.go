@@ -17,9 +17,9 @@ import (
 // cleanup removes what computes nothing: Identity, Dropout, casts to the same
 // type, reshapes to the same shape, transpositions that keep the order, empty
 // pads, whole slices, pools of single elements, Concat, Split and Sum of one,
-// factors 1 and addends 0, Expand in front of broadcasting; it merges Reshape of
-// Reshape and Transpose of Transpose, makes constants with the same content one,
-// and removes nodes that reach no output.
+// parts of Concat without elements, factors 1 and addends 0, Expand in front of
+// broadcasting; it merges Reshape of Reshape and Transpose of Transpose, makes
+// constants with the same content one, and removes nodes that reach no output.
 //
 //	%a = Transpose(%x) {perm=[0,2,3,1]}
 //	%b = Identity(%a)                       =>  %d = Relu(%x)
@@ -57,6 +57,10 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	switch d := n.In[0].Def; {
+	case is(n, "Concat") && n.Out[0].Type.Elems() > 0 && slices.ContainsFunc(n.In, empty):
+		parts := slices.DeleteFunc(slices.Clone(n.In), empty)
+		v := insert(g, n, op.Concat, n.Name, n.Attrs.Clone(), parts...)
+		c.Replace(g, n, v, "parts without elements are not joined")
 	case is(n, "Transpose") && is(d, "Transpose"):
 		mergeTransposes(c, g, n, d)
 	case is(n, "Transpose") && !op.Reorders(n.In[0].Type.Shape, perm(n)) && !n.In[0].Type.Quant.PerAxis():
@@ -68,6 +72,8 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		c.Replace(g, n, v, "merged two reshapes")
 	}
 }
+
+func empty(v *ir.Value) bool { return v.Type.Elems() == 0 }
 
 // unexpand lets an operator with broadcasting read what an Expand, or a Tile of
 // dimensions of size 1, repeats, where its result keeps its shape.
@@ -149,7 +155,7 @@ var idle = map[string]func(n *ir.Node) bool{
 	"Expand":    func(*ir.Node) bool { return true },
 	"Tile":      func(*ir.Node) bool { return true },
 	"Transpose": func(n *ir.Node) bool { return !op.Reorders(n.In[0].Type.Shape, perm(n)) },
-	"Split":     func(n *ir.Node) bool { return len(n.Out) == 1 },
+	"Split":     func(*ir.Node) bool { return true }, // other parts have no elements
 	"Pad": func(n *ir.Node) bool {
 		g, err := op.PadGeometry(n)
 		return err == nil && allZero(g.Begin) && allZero(g.End)

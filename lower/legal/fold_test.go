@@ -207,3 +207,10 @@ func TestFoldQuantised(t *testing.T) {
 		testenv.Equal(t, len(only(t, g, "bn-fold").Nodes), c.left, "factors %s: nodes are left", c.m)
 	}
 }
+
+// TestNothingJoined: parts without elements are split off and joined by nobody.
+func TestNothingJoined(t *testing.T) {
+	g := irtest.Parse(t, `graph "g" { in %x : f32[2,6] const %s : i64[2] = {6, 0} %a, %b = Split(%x, %s) {axis=1}
+		%r = Relu(%a) %c = Concat(%r, %b) {axis=1} %y = Neg(%c) out "y" = %y }`)
+	testenv.Check(t, len(only(t, g, "cleanup").Nodes) == 2, "left:\n%s", g)
+}

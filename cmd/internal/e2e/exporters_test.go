@@ -234,16 +234,15 @@ func rounded(bits int) func(b *exported, w []float64, shape ...int) string {
 	}
 }
 
-// quant is QONNX's operator.
+// quant is QONNX's operator, whose zero point and bits are reals or, as QKeras writes them, integers.
 func (b *exported) quant(x string, s []float64, zero float64, rank, bits, signed, narrow int, mode string) string {
 	shape := slices.Repeat([]int{1}, rank)
 	if len(s) > 1 {
 		shape[0] = len(s)
 	}
-	return b.op("qonnx.custom_op.general.Quant", []string{x, b.tensor(tensor.F32, shape, s...),
-		b.scalar(tensor.F32, zero),
-		b.scalar(tensor.F32, float64(bits))}, attr("signed", signed), attr("narrow", narrow),
-		attr("rounding_mode", mode))
+	t := []tensor.DType{tensor.F32, tensor.I64}[bits%2]
+	return b.op("qonnx.custom_op.general.Quant", []string{x, b.tensor(tensor.F32, shape, s...), b.scalar(t, zero),
+		b.scalar(t, float64(bits))}, attr("signed", signed), attr("narrow", narrow), attr("rounding_mode", mode))
 }
 
 func quantActs(bits int, mode string) func(b *exported, x string, positive bool) string {

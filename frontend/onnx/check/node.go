@@ -162,8 +162,8 @@ func (c *checker) version(n *pb.NodeProto, s *checkScope, at *place) (version in
 	newest, closed := int64(schema.MaxOpset(domain)), schema.Closed(domain)
 	switch {
 	case imported:
-	case domain != "" && newest > 0: // runtimes take them
-		if version = newest; c.first(domain, "") {
+	case domain != "": // runtimes take them
+		if version = max(newest, 1); c.first(domain, "") {
 			at.warn("domain", "", "", "uses the domain %s, of which no opset is imported; it is read as opset %d",
 				model.Quote(schema.DisplayDomain(domain)), version)
 		}

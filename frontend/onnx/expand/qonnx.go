@@ -76,7 +76,7 @@ func qonnxQuant(e *build.Node) []*ir.Value {
 	// QuantizeLinear rounds to even before it adds the zero point. Another rounding is
 	// computed on reals; what it gives lies on the grid, and is quantised without another
 	// change.
-	s, z := e.In[1], e.In[2]
+	s, z := e.In[1], e.Cast(e.In[2], e.In[1].Type.DType)
 	q := e.Do("Add", nil, e.Do("Div", nil, e.In[0], s), z)
 	q = e.Do("Clip", nil, q, e.Num(q, g.lo), e.Num(q, g.hi))
 	q = e.Do("Mul", nil, e.Do("Sub", nil, rounded(e, mode, q), z), s)
