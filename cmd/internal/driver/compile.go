@@ -70,11 +70,9 @@ func (c *Config) loadAndLower(spec *boards.Spec) (_ *Compiled, err error) {
 }
 
 // LowerOptions are the options of the middle end.
-func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
-	o, err := board.Options(spec)
-	if err != nil {
-		return o, &InputError{err}
-	}
+func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (o lower.Options, err error) {
+	defer fail.Catch(&err)
+	o = input(board.Options(spec))
 	o.Precision, o.Legalize = c.Precision, c.Legalize
 	o.DeadChannels = c.DeadChannels && !c.WeightsFile // which ones are dead is decided by a training
 	if c.WeightsFile && len(spec.Accelerators) > 0 {
@@ -87,10 +85,7 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o.FloatIO, o.OwnIO, o.NativeIO = c.OwnIO || c.IO == option.FloatIO, c.OwnIO, c.IOLayout == option.NativeLayout
 	o.Target.Kernels, o.Target.Generic, o.Target.Without = c.Kernels, c.Generic, c.Without
 	o.Installed, o.Optimize = c.CMSISLib != "", c.Optimize
-	if o.Off, err = c.stagesOff(); err != nil {
-		return o, err
-	}
-	o.StopAfter = c.StopAfter
+	o.Off, o.StopAfter = fail.Must(c.stagesOff()), c.StopAfter
 	ram := c.maxRAM()
 	if flash, _ := parseBytes("max-flash", c.MaxFlash); flash > 0 {
 		o.Flash = min(flash, cmp.Or(o.Flash, flash))
@@ -99,56 +94,41 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if o.MaxTries = c.Tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}
-	if err := c.stateOptions(&o, g, spec); err != nil {
-		return o, err
-	}
-	return o, c.quantised(&o, g)
+	o.StateBindings = c.bindings(g)
+	o.Stream = used(state.ParseStream(g, o.StateBindings, c.Stream))
+	fail.Check(c.stateFits(&o, spec))
+	c.quantised(&o, g)
+	return o, nil
 }
 
 // quantised says how a float model is quantised, and which flags mean nothing for another.
-func (c *Config) quantised(o *lower.Options, g *ir.Graph) (err error) {
+func (c *Config) quantised(o *lower.Options, g *ir.Graph) {
 	switch {
 	case lower.Quantised(g):
-		if err := c.precisionIsFixed(); err != nil {
-			return err
-		}
+		fail.Check(c.precisionIsFixed())
 	case !c.unquantised() || c.LayersConfig != "":
 		if c.LayersConfig != "" {
 			o.Precision = option.Auto // layer by layer
 		}
-		o.Quant, err = c.quantOptions(g, o.StateBindings)
-		return err
+		o.Quant = c.quantOptions(g, o.StateBindings)
+		return
 	}
-	return c.notCalibrated(g, o.StateBindings)
+	c.notCalibrated(g, o.StateBindings)
 }
 
 // syntheticSamples is how many seeded inputs stand in for --calib.
 const syntheticSamples = 8
 
 // bindings are the model's own state and what --state says.
-func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
-	b, err := state.Parse(g, c.States)
-	if err != nil {
-		return nil, &UsageError{err.Error()}
-	}
+func (c *Config) bindings(g *ir.Graph) []state.Binding {
+	b := used(state.Parse(g, c.States))
 	if c.source == nil { // a graph that came in by another way
-		return b, nil
+		return b
 	}
 	for _, s := range c.source.State {
 		b = append(b, state.Binding{Out: s.Out, In: s.In, Init: s.Init})
 	}
-	return b, nil
-}
-
-// stateOptions are --state and --stream, and the state that a model has of its own.
-func (c *Config) stateOptions(o *lower.Options, g *ir.Graph, spec *boards.Spec) (err error) {
-	if o.StateBindings, err = c.bindings(g); err != nil {
-		return err
-	}
-	if o.Stream, err = state.ParseStream(g, o.StateBindings, c.Stream); err != nil {
-		return &UsageError{err.Error()}
-	}
-	return c.stateFits(o, spec)
+	return b
 }
 
 // stateFits refuses what does not go together with state: that which the model has of its own,
@@ -187,57 +167,45 @@ func (c *Config) keepFloat(g *ir.Graph, o *lower.Options) {
 		"quantise it", c.source.Format))
 }
 
-// quantOptionsOf are quantOptions with the state of --state.
-func (c *Config) quantOptionsOf(g *ir.Graph) quant.Options {
-	b := fail.Must(c.bindings(g))
-	return fail.Must(c.quantOptions(g, b))
-}
-
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Options, error) {
+func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) quant.Options {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
 		Bound: c.WeightsFile, OneScale: c.spec != nil && c.spec.Outputs.Emits(),
 		Try: quant.Trial{Method: !c.Told["calib-method"] || c.CalibMethod == option.PerLayer,
 			Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
-	var err error
-	if q.Layer, err = c.layerPrecision(g); err != nil {
-		return q, err
-	}
-	if q.FixedWeights, q.FixedActivations, err = c.fixedPoint(); err != nil {
-		return q, err
-	}
+	q.Layer = c.layerPrecision(g)
+	q.FixedWeights, q.FixedActivations = fail.Must2(c.fixedPoint())
 	if len(c.Calib) == 0 {
 		r := state.New(g, bindings)
-		if q.Samples, err = r.Sequence(quant.SyntheticSamples(r.Inputs(), syntheticSamples, 1)); err != nil {
-			return q, &InputError{err}
-		}
+		q.Samples = input(r.Sequence(quant.SyntheticSamples(r.Inputs(), syntheticSamples, 1)))
 		q.Source = quant.SyntheticSource
 		q.Rounding = option.Nearest // made-up inputs say nothing about how inputs depend on each other
-		return q, nil
+		return q
 	}
 	var names []string // without folders: the report does not depend on where things lie
 	for _, p := range c.Calib {
 		names = append(names, filepath.Base(p))
 	}
 	q.Source = strings.Join(names, ", ")
-	q.Samples, err = c.calibration(g, bindings)
-	return q, err
+	q.Samples = c.calibration(g, bindings)
+	return q
 }
 
 // fixedPoint reads --fixed-point-weights and --fixed-point-activations, nil
 // where they are not given.
 func (c *Config) fixedPoint() (weights, activations *quant.FixedPoint, err error) {
-	if c.FixedWeights != "" {
-		if weights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
-			return nil, nil, usage("--fixed-point-weights %s: %v", c.FixedWeights, err)
+	defer fail.Catch(&err)
+	read := func(flag, s string) *quant.FixedPoint {
+		if s == "" {
+			return nil
 		}
-	}
-	if c.FixedActs != "" {
-		if activations, err = quant.ParseFixedPoint(c.FixedActs); err != nil {
-			return nil, nil, usage("--fixed-point-activations %s: %v", c.FixedActs, err)
+		f, err := quant.ParseFixedPoint(s)
+		if err != nil {
+			fail.Check(usage("--%s %s: %v", flag, s, err))
 		}
+		return f
 	}
-	return weights, activations, nil
+	return read("fixed-point-weights", c.FixedWeights), read("fixed-point-activations", c.FixedActs), nil
 }
 
 // calibrationFlags say how a float model is quantised, and nothing else.
@@ -246,18 +214,15 @@ var calibrationFlags = []string{"calib", "calib-method", "bias-correction", "wei
 
 // notCalibrated is for models that are not quantised here: calibration data is
 // checked like any other, and flags without effect are named.
-func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) error {
+func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) {
 	why := "the model is quantised already: its scales are kept bit for bit"
 	if !lower.Quantised(g) {
 		why = "nothing is quantised with --precision " + c.Precision.String()
 	}
 	if len(c.Calib) > 0 {
-		if _, err := c.calibration(g, bindings); err != nil {
-			return err
-		}
+		c.calibration(g, bindings)
 	}
 	c.noEffect(why)
-	return nil
 }
 
 // noEffect warns of flags of calibration that change nothing.
@@ -276,8 +241,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	opt := fail.Must(c.LowerOptions(spec, g))
 	opt.Observe = c.observer(d)
 	c.note("lowering for %s", spec.Name)
-	out.Lowered, err = lower.Run(g, opt)
-	fail.Check(asInput(err))
+	out.Lowered = input(lower.Run(g, opt))
 	fail.Check(c.layersDone())
 	c.Diags.Add(out.Lowered.Diags...)
 	if opt.Quant.Samples != nil && opt.StopAfter == "" && out.Lowered.Calibration == nil {
@@ -312,11 +276,10 @@ func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (_ 
 
 // ranksOptions are the options of the float passes. Which channels pay to be padded is
 // decided where it is known: on the program that would be emitted for the board.
-func (c *Config) ranksOptions(g *ir.Graph, only []string) (lower.RanksOptions, error) {
+func (c *Config) ranksOptions(g *ir.Graph, only []string) (_ lower.RanksOptions, err error) {
+	defer fail.Catch(&err)
 	o := lower.RanksOptions{Legalize: c.Legalize, Only: only, Align: c.Align, PadInput: c.PadInput}
-	if err := o.Check(); err != nil {
-		return o, &UsageError{err.Error()}
-	}
+	fail.Check(asUsage(o.Check()))
 	if !slices.Contains(only, "align") || c.Align != option.AlignAuto {
 		return o, nil
 	}
@@ -325,21 +288,14 @@ func (c *Config) ranksOptions(g *ir.Graph, only []string) (lower.RanksOptions, e
 			"--board nothing is padded (--align always pads by the rule)")
 		return o, nil
 	}
-	spec, err := c.board()
-	if err != nil {
-		return o, err
-	}
+	spec := fail.Must(c.board())
 	if len(spec.Accelerators) > 0 {
 		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board",
 			spec.Name)
 	}
 	d := *c // its remarks are about a program that is not written
 	d.DeadChannels, d.DumpIR, d.TimePasses, d.Note = false, "", false, nil
-	res, err := d.program(g.Clone(), spec)
-	if err != nil {
-		return o, err
-	}
-	o.Aligned = res.Aligned
+	o.Aligned = fail.Must(d.program(g.Clone(), spec)).Aligned
 	return o, nil
 }
 
@@ -358,20 +314,13 @@ func (o *Compiled) inputNotes() map[string]string {
 
 // preprocessing are the inputs for which --preprocess wants C: those that the firmware
 // has as the model has them.
-func (c *Config) preprocessing(o *Compiled) ([]codegen.Preprocess, error) {
+func (c *Config) preprocessing(o *Compiled) (_ []codegen.Preprocess, err error) {
+	defer fail.Catch(&err)
 	if c.Told["preprocess"] && !c.spec.Emits() && len(c.Calib)+len(c.Inputs) == 0 && c.Eval.Data == "" {
-		c.warn(
-			"data",
-			"no-effect",
-			"--preprocess",
-			"--preprocess has no effect: there is no --calib or --input that "+
-				"it speaks of, and emit is not set",
-		)
+		c.warn("data", "no-effect", "--preprocess", "--preprocess has no effect: there is no --calib or --input that "+
+			"it speaks of, and emit is not set")
 	}
-	list, err := c.spec.Devices(o.Float.In)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+	list := input(c.spec.Devices(o.Float.In))
 	if len(c.Calib)+len(list) > 0 && len(c.Inputs) == 0 && c.Eval.Data == "" { // those are yet to be read
 		c.Diags.Add(c.spec.Idle().From("data")...)
 	}
@@ -384,13 +333,8 @@ func (c *Config) preprocessing(o *Compiled) ([]codegen.Preprocess, error) {
 		case i < 0:
 			return nil, badInput("--preprocess: emit for %s, which is state: nobody writes it", d.Input)
 		case !slices.Equal(ins[i].Type.Shape, model.Type.Shape):
-			return nil, badInput(
-				"--preprocess: emit for %s, which the firmware has as %v and the model as %v; want a "+
-					"program without --stream and --pad-input",
-				d.Input,
-				ins[i].Type.Shape,
-				model.Type.Shape,
-			)
+			return nil, badInput("--preprocess: emit for %s, which the firmware has as %v and the model as %v; want a "+
+				"program without --stream and --pad-input", d.Input, ins[i].Type.Shape, model.Type.Shape)
 		}
 		if err := codegen.Preprocessable(ins[i].Type); err != nil {
 			return nil, badInput("--preprocess: emit for %s: %w", d.Input, err)

@@ -199,6 +199,12 @@ func input[T any](v T, err error) T {
 	return v
 }
 
+// used is v; an error, which is one about flags, ends the function that catches it.
+func used[T any](v T, err error) T {
+	fail.Check(asUsage(err))
+	return v
+}
+
 // MaxCases bounds the inputs that one command tries.
 const MaxCases = 10_000
 
@@ -313,10 +319,7 @@ func (c *Config) board() (*boards.Spec, error) {
 			"nncc boards --for PART finds the one for a part")
 	}
 	s, err := boards.Load(c.Board)
-	if err != nil {
-		return nil, &InputError{err}
-	}
-	return s, nil
+	return s, asInput(err)
 }
 
 // maxRAM is --max-ram, which Check has read; -1: none.
@@ -358,13 +361,10 @@ func pairs(flag string, list []string) (map[string]string, error) {
 }
 
 // dims are the pinned symbolic dimensions.
-func (c *Config) dims() (map[string]int, error) {
-	p, err := pairs("dim", c.Dims)
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) dims() (_ map[string]int, err error) {
+	defer fail.Catch(&err)
 	m := map[string]int{}
-	for k, v := range p {
+	for k, v := range fail.Must(pairs("dim", c.Dims)) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > 1<<28 {
 			return nil, usage("--dim %s=%s: want a positive integer", k, v)
@@ -428,28 +428,25 @@ func (c *Config) baseLayer() quant.Layer {
 
 // layerPrecision is the precision of every layer as the flags and the file say;
 // nil: int8.
-func (c *Config) layerPrecision(g *ir.Graph) (func(n *ir.Node) quant.Layer, error) {
+func (c *Config) layerPrecision(g *ir.Graph) func(n *ir.Node) quant.Layer {
 	base := c.baseLayer()
 	c.layers = nil
 	if c.LayersConfig == "" {
 		if base == quant.Int8 {
-			return nil, nil // and a target with a wider format may choose
+			return nil // and a target with a wider format may choose
 		}
-		return func(*ir.Node) quant.Layer { return base }, nil
+		return func(*ir.Node) quant.Layer { return base }
 	}
 	var names []string
 	for _, n := range g.Nodes {
 		names = append(append(names, n.Origin...), n.Name)
 	}
-	f, err := quant.ReadLayers(c.LayersConfig, names)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+	f := input(quant.ReadLayers(c.LayersConfig, names))
 	if f.Default != nil {
 		base = *f.Default
 	}
 	c.layers = f
-	return func(n *ir.Node) quant.Layer { return f.Layer(n, base) }, nil
+	return func(n *ir.Node) quant.Layer { return f.Layer(n, base) }
 }
 
 // layersDone reports what the file asked for in vain, once a model is quantised.
@@ -458,10 +455,7 @@ func (c *Config) layersDone() error {
 		return nil
 	}
 	c.layers.Vain(func(pattern, why string) { c.warn("quantize", "layers-config", pattern, "%s", why) })
-	if err := c.layers.Err(); err != nil {
-		return &InputError{err}
-	}
-	return nil
+	return asInput(c.layers.Err())
 }
 
 // readSpec reads --preprocess, once.
@@ -496,14 +490,12 @@ func (c *Config) inferences(ins []*ir.Value, every bool) ([][]*tensor.Dense, err
 }
 
 // single is the one inference of a list.
-func single(list [][]*tensor.Dense, err error) ([]*tensor.Dense, error) {
-	if err != nil {
-		return nil, err
-	}
+func single(list [][]*tensor.Dense, err error) []*tensor.Dense {
+	fail.Check(err)
 	if len(list) != 1 {
-		return nil, badInput("--input: %d samples; want one (verify takes several)", len(list))
+		fail.Check(badInput("--input: %d samples; want one (verify takes several)", len(list)))
 	}
-	return list[0], nil
+	return list[0]
 }
 
 // firmwareInferences reads --input for inputs of a firmware.
@@ -523,8 +515,8 @@ func (c *Config) firmwareInferences(ins []*ir.Value) ([][]*tensor.Dense, error) 
 }
 
 // calibration reads --calib for all inputs of a float graph.
-func (c *Config) calibration(g *ir.Graph, bindings []state.Binding) ([]quant.Sample, error) {
+func (c *Config) calibration(g *ir.Graph, bindings []state.Binding) []quant.Sample {
 	s, said, err := state.Calibration(c.Calib, g, bindings, c.dataOptions(""))
 	c.Diags.Add(said.From("data")...)
-	return s, asInput(err)
+	return input(s, err)
 }

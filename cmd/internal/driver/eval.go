@@ -238,9 +238,8 @@ func (e *evaluation) floatOnly() (err error) {
 	c := e.c
 	fail.Check(c.Check())
 	_, g := fail.Must2(c.load(nil))
-	b := fail.Must(c.bindings(g))
-	s, err := state.ParseStream(g, b, c.Stream)
-	fail.Check(asUsage(err))
+	b := c.bindings(g)
+	s := used(state.ParseStream(g, b, c.Stream))
 	e.float = func() (*state.Runner, error) {
 		r, err := state.Float(g, b, s)
 		return r, asInput(err)
@@ -395,7 +394,7 @@ func typed(r *state.Runner) func(in quant.Sample) ([]*tensor.Dense, error) {
 	return func(in quant.Sample) ([]*tensor.Dense, error) {
 		x, err := verify.Inputs(in, r.Inputs())
 		if err != nil {
-			return nil, &InputError{err}
+			return nil, asInput(err)
 		}
 		return verify.Reals(r, x)
 	}

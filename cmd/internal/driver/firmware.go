@@ -339,31 +339,12 @@ const (
 )
 
 func writeFolder(dir, manifest string, list []codegen.File) (kept []string, err error) {
-	f, err := newFolder(dir, manifest)
-	if err != nil {
-		return nil, err
-	}
+	defer fail.Catch(&err)
+	f := input(files.NewFolder(dir, manifest))
 	defer f.Discard()
-	if err := f.Add(files.Of(list)...); err != nil {
-		return nil, &InputError{err}
-	}
-	err = commit(f)
+	fail.Check(asInput(f.Add(files.Of(list)...)))
+	err = asInput(f.Commit())
 	return f.Kept(), err
-}
-
-func newFolder(dir, manifest string) (*files.Folder, error) {
-	f, err := files.NewFolder(dir, manifest)
-	if err != nil {
-		return nil, &InputError{err}
-	}
-	return f, nil
-}
-
-func commit(f *files.Folder) error {
-	if err := f.Commit(); err != nil {
-		return &InputError{err}
-	}
-	return nil
 }
 
 // replaceFiles writes a file that the user named, and others beside it: all of
@@ -377,10 +358,7 @@ func (c *Config) replaceFiles(path string, data []byte, beside ...files.Target) 
 			}
 		}
 	}
-	if err := files.ReplaceFile(path, data, beside, c.InputFiles()...); err != nil {
-		return &InputError{err}
-	}
-	return nil
+	return asInput(files.ReplaceFile(path, data, beside, c.InputFiles()...))
 }
 
 // InputFiles are the files that the command reads.

@@ -22,11 +22,9 @@ import (
 
 // load reads and imports the model. shapes (by input name) may be nil. The model's values
 // are those of the graph alone.
-func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
-	m, err := frontend.Load(c.Model, c.Limits)
-	if err != nil {
-		return nil, nil, &InputError{err}
-	}
+func (c *Config) load(shapes map[string][]int) (_ *onnx.Model, _ *ir.Graph, err error) {
+	defer fail.Catch(&err)
+	m := input(frontend.Load(c.Model, c.Limits))
 	c.read = append(c.read, m.ExternalFiles()...)
 	c.source = m
 	g, err := c.importModel(m, shapes)

@@ -134,18 +134,13 @@ func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lowe
 		}
 		return lower.On4D(g, outputs == option.NativeOutputs)
 	}
-	o, err := c.ranksOptions(g, only)
-	if err != nil {
-		return nil, err
-	}
-	return lower.OnRanks(g.Clone(), o)
+	return lower.OnRanks(g.Clone(), fail.Must(c.ranksOptions(g, only)))
 }
 
 func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) {
 	var given []*tensor.Dense
 	if len(c.Inputs) > 0 {
-		in := fail.Must(single(c.firmwareInferences(g.In)))
-		given = in
+		given = single(c.firmwareInferences(g.In))
 	}
 	var failed, err error
 	r.Differences, r.Differs, failed, err = verify.Rewritten(g, form.Whole, given, form.Exact)
@@ -170,12 +165,9 @@ func (c *Config) QuantizeModel() (_ *Rewritten, err error) {
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already", c.Model)
 	}
-	q := c.quantOptionsOf(g)
-	made, err := lower.Quantise(g, q, c.Legalize)
+	made, err := lower.Quantise(g, c.quantOptions(g, c.bindings(g)), c.Legalize)
 	c.Diags.Add(made.Diags...)
-	if err != nil {
-		return nil, err
-	}
+	fail.Check(err)
 	fail.Check(c.layersDone())
 	r.Calibration, r.Precision = made.Calibration, made.Precision
 	r.Rewrites = append(r.Rewrites, made.Rewrites...)
@@ -194,12 +186,10 @@ func (c *Config) RankLayers() (_ *lower.Sensitivity, err error) {
 	if lower.Quantised(g) {
 		return nil, c.precisionIsFixed()
 	}
-	q := c.quantOptionsOf(g)
-	s, notes, err := lower.RankLayers(g, q, c.Legalize, func(done, all int) { c.note("layer %d of %d", done+1, all) })
+	s, notes, err := lower.RankLayers(g, c.quantOptions(g, c.bindings(g)), c.Legalize,
+		func(done, all int) { c.note("layer %d of %d", done+1, all) })
 	c.Diags.Add(notes...)
-	if err != nil {
-		return nil, err
-	}
+	fail.Check(err)
 	fail.Check(c.layersDone())
 	return s, c.strictly()
 }

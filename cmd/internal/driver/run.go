@@ -27,21 +27,18 @@ import (
 
 // RunModel is the verb run: the float model, or with --board the program. The
 // outputs become the folder --out, by default one called after the model.
-func (c *Config) RunModel() error {
+func (c *Config) RunModel() (err error) {
+	defer fail.Catch(&err)
 	dir := c.Out
 	if dir == "" {
 		dir = modelName(c.Model) + "-outputs"
 	}
-	if err := files.Ours(dir, runManifest); err != nil {
-		return &InputError{err} // before any work
-	}
+	fail.Check(asInput(files.Ours(dir, runManifest))) // before any work
 	if c.Tensors != "" {
 		if filepath.Clean(c.Tensors) == filepath.Clean(dir) {
 			return usage("--tensors %s: the outputs go there; want another folder than --out", c.Tensors)
 		}
-		if err := files.Ours(c.Tensors, tensorsManifest); err != nil {
-			return &InputError{err}
-		}
+		fail.Check(asInput(files.Ours(c.Tensors, tensorsManifest)))
 	}
 	if c.Board == "" {
 		return c.runFloat(dir)
@@ -253,7 +250,7 @@ func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	d, err := verify.Typed(d, v)
 	if err != nil {
-		return nil, &InputError{err}
+		return nil, asInput(err)
 	}
 	if !slices.Equal(d.Shape, v.Type.Shape) {
 		return nil, badInput("input %s has shape %v, got %v%s", v.Name, v.Type.Shape, d.Shape,
@@ -265,11 +262,9 @@ func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 func (c *Config) runFloatSteps(dir string) (err error) {
 	defer fail.Catch(&err)
 	_, g := fail.Must2(c.load(nil))
-	bindings := fail.Must(c.bindings(g))
-	o, err := state.ParseStream(g, bindings, c.Stream)
-	fail.Check(asUsage(err))
-	r := input(state.Float(g, bindings, o))
-	in := fail.Must(single(c.inferences(r.Inputs(), false)))
+	bindings := c.bindings(g)
+	r := input(state.Float(g, bindings, used(state.ParseStream(g, bindings, c.Stream))))
+	in := single(c.inferences(r.Inputs(), false))
 	post := fail.Must(c.poster(r))
 	outs, names := fail.Must2(c.record(r).Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
 		post.add(d)
@@ -346,7 +341,7 @@ func (x *intermediates) inference(in []*tensor.Dense) error {
 
 func (c *Config) writeTensors(x *intermediates, res *lower.Result) {
 	list := input(x.tensors(res))
-	f := fail.Must(newFolder(c.Tensors, tensorsManifest))
+	f := input(files.NewFolder(c.Tensors, tensorsManifest))
 	defer f.Discard()
 	w := &tensorFiles{folder: f, used: map[string]bool{}}
 	index := &report.Tensors{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board}
@@ -375,7 +370,7 @@ func (c *Config) writeTensors(x *intermediates, res *lower.Result) {
 	index.Files = append(f.Files(), tensorsManifest)
 	fail.Check(asInput(f.Add(files.File{Path: tensorsManifest, Data: report.JSON(index)})))
 	c.RunResult.Tensors = index
-	fail.Check(commit(f))
+	fail.Check(asInput(f.Commit()))
 }
 
 func (x *intermediates) tensors(res *lower.Result) ([]verify.Tensor, error) {

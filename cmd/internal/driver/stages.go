@@ -51,15 +51,13 @@ func (c *Config) observer(d *dump, others ...func(lower.Step) error) func(lower.
 	return func(s lower.Step) error {
 		c.times = append(c.times, report.StageTime{Stage: s.Name(),
 			Milliseconds: float64(s.Took) / float64(time.Millisecond)})
-		if err := d.stage(s); err != nil {
-			return err
-		}
+		err := d.stage(s)
 		for _, f := range others {
-			if err := f(s); err != nil {
-				return err
+			if err == nil {
+				err = f(s)
 			}
 		}
-		return nil
+		return err
 	}
 }
 
@@ -111,11 +109,10 @@ func (c *Config) lowered(g *ir.Graph, spec *boards.Spec,
 }
 
 // program is the graph that would be emitted for a board; others see the stages.
-func (c *Config) program(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
-	opt, err := c.LowerOptions(spec, g)
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) program(g *ir.Graph, spec *boards.Spec,
+	others ...func(lower.Step) error) (_ *lower.Result, err error) {
+	defer fail.Catch(&err)
+	opt := fail.Must(c.LowerOptions(spec, g))
 	if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
 		opt.StopAfter = "lowering"
 	}
@@ -182,12 +179,9 @@ func (c *Config) bisectInputs(g *ir.Graph) (_ []map[string]*tensor.Dense, _ stri
 	from := "seeded"
 	switch {
 	case len(c.Inputs) > 0:
-		in := fail.Must(single(c.firmwareInferences(g.In)))
-		list, from = []quant.Sample{in}, "--input"
+		list, from = []quant.Sample{single(c.firmwareInferences(g.In))}, "--input"
 	case len(c.Calib) > 0:
-		b := fail.Must(c.bindings(g))
-		list = fail.Must(c.calibration(g, b))
-		from = "--calib"
+		list, from = c.calibration(g, c.bindings(g)), "--calib"
 	default:
 		list = quant.SyntheticSamples(g.In, BisectCases, 1)
 	}
@@ -244,14 +238,12 @@ type dump struct {
 	reason error
 }
 
-func (c *Config) openDump() (*dump, error) {
+func (c *Config) openDump() (_ *dump, err error) {
+	defer fail.Catch(&err)
 	if c.DumpIR == "" {
 		return nil, nil
 	}
-	f, err := newFolder(c.DumpIR, dumpManifest)
-	if err != nil {
-		return nil, err
-	}
+	f := input(files.NewFolder(c.DumpIR, dumpManifest))
 	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model), pages: stagepage.New()}, nil
 }
 
@@ -354,7 +346,7 @@ func (d *dump) close() (err error) {
 		Files     []string `json:"files"`
 	}{"nncc", Version, append(d.Files(), dumpManifest)}
 	fail.Check(d.Add(files.File{Path: dumpManifest, Data: report.JSON(m)}))
-	return commit(d.Folder)
+	return asInput(d.Commit())
 }
 
 // exportBytes is the graph as an ONNX file. custom lets operators of nncc's own

@@ -245,7 +245,7 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 
 // record writes --record: a folder of cases for --golden.
 func (o *Compiled) record(cases []verify.Case, res *run.Result) {
-	folder := fail.Must(newFolder(o.Config.Record, goldenManifest))
+	folder := input(files.NewFolder(o.Config.Record, goldenManifest))
 	defer folder.Discard()
 	var sources []string
 	for i, r := range res.Cases {
@@ -262,7 +262,7 @@ func (o *Compiled) record(cases []verify.Case, res *run.Result) {
 	index := report.Golden{Generator: "nncc", Version: Version, Model: o.Name, Board: o.Board.Name, Cases: sources,
 		Files: append(folder.Files(), goldenManifest)}
 	fail.Check(asInput(folder.Add(files.File{Path: goldenManifest, Data: report.JSON(index)})))
-	fail.Check(commit(folder))
+	fail.Check(asInput(folder.Commit()))
 }
 
 func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *run.Result) {
@@ -345,7 +345,8 @@ const maxCaseBytes = 256 << 20
 
 // CasesOf are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
-func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
+func (c *Config) CasesOf(o *Compiled) (_ []verify.Case, err error) {
+	defer fail.Catch(&err)
 	ins := o.Lowered.Interface().Inputs()
 	if c.Golden != "" {
 		out, err := verify.Golden(c.Golden, o.Lowered.Ports(), c.dataLimits())
@@ -363,10 +364,7 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 		}
 		return out, err
 	}
-	out, err := c.calibrated(o, ins)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+	out := input(c.calibrated(o, ins))
 	bytes := lists.Sum(ins, func(v *ir.Value) int { return v.Type.Bytes() })
 	if c.Cases > MaxCases || bytes > 0 && c.Cases > max(1, maxCaseBytes/bytes) {
 		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes,
