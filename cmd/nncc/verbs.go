@@ -241,7 +241,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 
 // enum adds the flag of an option that is one of a few words.
 func enum[T option.Enum](fs *pflag.FlagSet, to *T, name string) {
-	fs.Var(option.Value(to), name, (*to).Spec().Help)
+	fs.Var(option.Value(to), name, option.SpecOf[T]().Help)
 }
 
 func quietFlag(c *cli, fs *pflag.FlagSet) {

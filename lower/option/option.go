@@ -18,7 +18,6 @@ import (
 type Enum interface {
 	~uint8
 	fmt.Stringer
-	Spec() Spec
 }
 
 // Spec is what users know of an option.
@@ -29,12 +28,21 @@ type Spec struct {
 	Help  string // what the command line says of the option
 }
 
+// SpecOf is that of an option.
+func SpecOf[T Enum]() Spec {
+	var none T
+	return specs[none]
+}
+
+// word is that of a value.
+func word[T Enum](v T) string { return SpecOf[T]().Words[v] }
+
 // Parse gives the value that a word stands for. The error lists all words, and
 // names the one that was probably meant.
 func Parse[T Enum](word string) (T, error) {
 	var none T
 	var words []string
-	for i, w := range none.Spec().Words {
+	for i, w := range SpecOf[T]().Words {
 		if w == "" {
 			continue
 		}
@@ -74,7 +82,6 @@ func (f Flag[T]) Set(word string) error {
 
 // Type is how help shows the value: by its words.
 func (f Flag[T]) Type() string {
-	var none T
-	words := lists.Filter(none.Spec().Words, func(w string) bool { return w != "" })
+	words := lists.Filter(SpecOf[T]().Words, func(w string) bool { return w != "" })
 	return strings.Join(words, "|")
 }

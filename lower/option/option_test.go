@@ -31,7 +31,7 @@ func words[T option.Enum](t *testing.T) {
 	var v T
 	f := option.Value(&v)
 	seen := map[T]bool{}
-	for _, w := range v.Spec().Words {
+	for _, w := range option.SpecOf[T]().Words {
 		if w == "" {
 			continue
 		}

@@ -2,6 +2,32 @@
 
 package option
 
+// specs are what users know of the options, by their values 0.
+var specs = map[any]Spec{
+	Auto: {[]string{"auto", "int8", "int16x8", "float32", "model"},
+		"auto: what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough; " +
+			"int16x8: int16 data, int8 weights; model: not quantised, float16, bfloat16 and double as they are"},
+	Int8Weights: {[]string{"int8", "int4"}, "weights beside int8 data, per channel"},
+	MSE: {[]string{"mse", "minmax", "percentile", "entropy", "auto"},
+		"how calibration finds the range of an activation; auto: for each layer what leaves the least error on " +
+			"samples that it did not see, minmax where nothing gains"},
+	Nearest: {[]string{"nearest", "adaptive"},
+		"adaptive: for the least error on the calibration data"},
+	QuantizedIO: {[]string{"quantized", "float"}, "inputs and outputs of the firmware"},
+	ONNXLayout: {[]string{"onnx", "native"},
+		"memory order of rank-4 inputs and outputs; native: NHWC"},
+	AllKernels: {[]string{"auto", "cmsis-nn", "nncc", "reference"},
+		"which kernels may be chosen"},
+	AlignNever: {[]string{"never", "auto", "always"},
+		"pad channels to multiples that kernels like; auto: only where it pays"},
+	Speed: {[]string{"speed", "balanced", "size"},
+		"what kernels are chosen by: estimated cycles, bytes, or instructions and bytes"},
+	OutputsByUse: {[]string{"", "native", "original"},
+		"form on 4-D tensors; native: the accelerator's outputs, and FILE.json that says how the original ones " +
+			"are rebuilt (the default). Without it, --only, --legalize off, a board without an accelerator " +
+			"and quantised models keep the model's ranks and outputs"},
+}
+
 // Precision is what the program computes in.
 type Precision uint8
 
@@ -14,14 +40,7 @@ const (
 	Model                    // not quantised, and float types stay those of the model
 )
 
-// Spec is that of --precision.
-func (Precision) Spec() Spec {
-	return Spec{[]string{"auto", "int8", "int16x8", "float32", "model"},
-		"auto: what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough; " +
-			"int16x8: int16 data, int8 weights; model: not quantised, float16, bfloat16 and double as they are"}
-}
-
-func (p Precision) String() string { return p.Spec().Words[p] }
+func (p Precision) String() string { return word(p) }
 
 // Float reports a program on real numbers.
 func (p Precision) Float() bool { return p == Float32 || p == Model }
@@ -35,12 +54,7 @@ const (
 	Int4Weights
 )
 
-// Spec is that of --weights.
-func (Weights) Spec() Spec {
-	return Spec{[]string{"int8", "int4"}, "weights beside int8 data, per channel"}
-}
-
-func (w Weights) String() string { return w.Spec().Words[w] }
+func (w Weights) String() string { return word(w) }
 
 // Method is how calibration finds the range of an activation.
 type Method uint8
@@ -55,18 +69,11 @@ const (
 	FixedPoint               // no calibration: formats that the user gave
 )
 
-// Spec is that of --calib-method.
-func (Method) Spec() Spec {
-	return Spec{[]string{"mse", "minmax", "percentile", "entropy", "auto"},
-		"how calibration finds the range of an activation; auto: for each layer what leaves the least error on " +
-			"samples that it did not see, minmax where nothing gains"}
-}
-
 func (m Method) String() string {
 	if m == FixedPoint {
 		return "fixed-point"
 	}
-	return m.Spec().Words[m]
+	return word(m)
 }
 
 // MarshalText gives the word.
@@ -81,13 +88,7 @@ const (
 	Adaptive                 // for the least error of the layer's results on the samples
 )
 
-// Spec is that of --weight-rounding.
-func (Rounding) Spec() Spec {
-	return Spec{[]string{"nearest", "adaptive"},
-		"adaptive: for the least error on the calibration data"}
-}
-
-func (r Rounding) String() string { return r.Spec().Words[r] }
+func (r Rounding) String() string { return word(r) }
 
 // MarshalText gives the word.
 func (r Rounding) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -101,12 +102,7 @@ const (
 	FloatIO
 )
 
-// Spec is that of --io.
-func (IO) Spec() Spec {
-	return Spec{[]string{"quantized", "float"}, "inputs and outputs of the firmware"}
-}
-
-func (x IO) String() string { return x.Spec().Words[x] }
+func (x IO) String() string { return word(x) }
 
 // IOLayout is the memory order of inputs and outputs of rank 4.
 type IOLayout uint8
@@ -117,13 +113,7 @@ const (
 	NativeLayout                 // the kernels' own, channels last
 )
 
-// Spec is that of --io-layout.
-func (IOLayout) Spec() Spec {
-	return Spec{[]string{"onnx", "native"},
-		"memory order of rank-4 inputs and outputs; native: NHWC"}
-}
-
-func (l IOLayout) String() string { return l.Spec().Words[l] }
+func (l IOLayout) String() string { return word(l) }
 
 // Kernels says which kernels may be chosen.
 type Kernels uint8
@@ -136,13 +126,7 @@ const (
 	ReferenceKernels                // plain C alone
 )
 
-// Spec is that of --kernels.
-func (Kernels) Spec() Spec {
-	return Spec{[]string{"auto", "cmsis-nn", "nncc", "reference"},
-		"which kernels may be chosen"}
-}
-
-func (k Kernels) String() string { return k.Spec().Words[k] }
+func (k Kernels) String() string { return word(k) }
 
 // Align says which channel counts are padded.
 type Align uint8
@@ -154,13 +138,7 @@ const (
 	AlignAlways       // pad whatever can be padded
 )
 
-// Spec is that of --align.
-func (Align) Spec() Spec {
-	return Spec{[]string{"never", "auto", "always"},
-		"pad channels to multiples that kernels like; auto: only where it pays"}
-}
-
-func (a Align) String() string { return a.Spec().Words[a] }
+func (a Align) String() string { return word(a) }
 
 // Optimize weighs cycles or instructions against bytes.
 type Optimize uint8
@@ -172,13 +150,7 @@ const (
 	Size                     // one percent
 )
 
-// Spec is that of --optimize.
-func (Optimize) Spec() Spec {
-	return Spec{[]string{"speed", "balanced", "size"},
-		"what kernels are chosen by: estimated cycles, bytes, or instructions and bytes"}
-}
-
-func (o Optimize) String() string { return o.Spec().Words[o] }
+func (o Optimize) String() string { return word(o) }
 
 // Outputs is the form of a model on 4-D tensors that legalize writes.
 type Outputs uint8
@@ -190,12 +162,4 @@ const (
 	OriginalOutputs                // with the nodes that rebuild the model's
 )
 
-// Spec is that of --outputs.
-func (Outputs) Spec() Spec {
-	return Spec{[]string{"", "native", "original"},
-		"form on 4-D tensors; native: the accelerator's outputs, and FILE.json that says how the original ones " +
-			"are rebuilt (the default). Without it, --only, --legalize off, a board without an accelerator " +
-			"and quantised models keep the model's ranks and outputs"}
-}
-
-func (o Outputs) String() string { return o.Spec().Words[o] }
+func (o Outputs) String() string { return word(o) }

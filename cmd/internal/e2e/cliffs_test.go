@@ -55,7 +55,7 @@ func TestCliffs(t *testing.T) {
 		}
 		config := driver.Defaults()
 		config.Board, config.Cases, config.IOLayout, config.Model = core, 1, option.NativeLayout, graphFile(t, g)
-		config.Precision = option.Precision(slices.Index(option.Auto.Spec().Words, precision))
+		config.Precision = option.Precision(slices.Index(option.SpecOf[option.Precision]().Words, precision))
 		counts := make([]uint64, len(kinds))
 		for name, r := range layerCounts(t, config) {
 			counts[kerneltest.LayerOf(name)-1] += r.instructions
