@@ -31,20 +31,14 @@ func AlignPass(o align.Options, res *align.Result) pass.Pass {
 			*res = *align.Run(g, o)
 			for _, w := range res.Rows {
 				if w.Status == align.Patched {
-					c.Did(find(g, w.Node), "%s of %s padded from %d to %d", w.Constraint, w.Op, w.Current, w.Target)
+					padded := lists.Find(g.Nodes, func(n *ir.Node) bool {
+						return n.Name == w.Node || len(n.Origin) > 0 && n.Origin[0] == w.Node
+					})
+					c.Did(padded, "%s of %s padded from %d to %d", w.Constraint, w.Op, w.Current, w.Target)
 				}
 			}
 		},
 	}
-}
-
-func find(g *ir.Graph, name string) *ir.Node {
-	for _, n := range g.Nodes {
-		if n.Name == name || len(n.Origin) > 0 && n.Origin[0] == name {
-			return n
-		}
-	}
-	return nil
 }
 
 // Select picks float passes by name; align is among them.

@@ -4,6 +4,7 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,11 +40,8 @@ func Kernels(names []string, o kernel.Options) (kernel.Table, error) {
 	for _, n := range names {
 		l, ok := libraries[n]
 		if !ok {
-			var known []string
-			for k := range libraries {
-				known = append(known, k)
-			}
-			return nil, fmt.Errorf("kernel library %q is unknown; known: %s", n, strings.Join(known, ", "))
+			return nil, fmt.Errorf("kernel library %q is unknown; known: %s", n,
+				strings.Join(slices.Sorted(maps.Keys(libraries)), ", "))
 		}
 		if skip[o.Kernels][n] {
 			continue

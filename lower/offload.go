@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
@@ -80,10 +81,9 @@ func refusedFunction(a accel.Accelerator, n *ir.Node, v *ir.Value) bool {
 // Segment nodes, as few as possible, and returns these in the order in which they
 // run. Segments with less work than minWork stay on the CPU where that saves one.
 func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int64) ([]*ir.Node, error) {
-	index := make(map[*ir.Node]int, len(g.Nodes))
+	index := lists.Places(g.Nodes)
 	nodes := make([]partition.Node, len(g.Nodes))
 	for i, n := range g.Nodes {
-		index[n] = i
 		x := partition.Node{Accel: legal(n)}
 		if n.Op.MACs != nil {
 			x.Work = n.Op.MACs(n)

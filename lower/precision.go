@@ -11,8 +11,10 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -135,13 +137,10 @@ func PrecisionOfQDQ(g *ir.Graph) (string, error) {
 // the model by definition, in steps: interpolated functions of int16 values, and
 // kernels that say so (ir.OpDef.QError).
 func (r *Result) Slack() func(n *ir.Node) float64 {
-	errors := map[string]float64{}
-	for _, f := range r.interpolated {
-		errors[f.Anchor] = f.Error
-	}
+	interpolated := lists.By(r.interpolated, func(f fuse.Fusion) string { return f.Anchor })
 	return func(n *ir.Node) float64 {
-		if e, ok := errors[n.Name]; ok {
-			return e
+		if f, ok := interpolated[n.Name]; ok {
+			return f.Error
 		}
 		return ir.QuantError(n)
 	}
@@ -179,10 +178,7 @@ func (r *Result) RoundAs(installed fixp.Rounding) *ir.Graph {
 	if installed == fixp.DoubleRounding {
 		return r.Reference
 	}
-	twin := map[int]*ir.Node{} // in the graph before the last rewrites
-	for _, n := range r.Reference.Nodes {
-		twin[n.ID] = n
-	}
+	twin := lists.By(r.Reference.Nodes, func(n *ir.Node) int { return n.ID }) // in the graph before the last rewrites
 	for n, l := range r.Low {
 		if l.Library != cmsisnn.Library {
 			continue

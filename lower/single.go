@@ -111,10 +111,7 @@ type singler struct {
 }
 
 func (c *singler) graph(g *ir.Graph) {
-	for _, v := range g.In {
-		c.retype(v)
-	}
-	for _, v := range g.Out {
+	for _, v := range slices.Concat(g.In, g.Out) {
 		c.retype(v)
 	}
 	for _, n := range slices.Clone(g.Nodes) {

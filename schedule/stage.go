@@ -198,10 +198,8 @@ func room(p *program.Program, bytes int, steps []int) bool {
 // constants are one: a step fetches each once); else it reports false, and nothing has changed.
 func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutCall) (bool, error) {
 	calls := lists.Map(cut, func(x call.CutCall) call.Call { return x.Call })
-	s, parts, most := p.Steps[k], partsOf(calls, &p.Consts[constant]), 0
-	for _, b := range parts {
-		most = max(most, len(b.Data)+b.Pad)
-	}
+	s, parts := p.Steps[k], partsOf(calls, &p.Consts[constant])
+	most := lists.Max(parts, func(b *call.Blob) int { return len(b.Data) + b.Pad })
 	over := s.Overlap // the calls read what others of them have written before
 	s.Overlap = slices.DeleteFunc(slices.Clone(over), func(o call.Overlap) bool { return o.I == 0 || o.Ahead > 0 })
 	for i := range s.Overlap {

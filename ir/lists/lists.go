@@ -51,6 +51,32 @@ func Find[T any](in []T, hold func(T) bool) (none T) {
 	return none
 }
 
+// Max is the largest of what f gives of each element, 0 at least.
+func Max[T any, N int | int64 | float64](in []T, f func(T) N) (most N) {
+	for _, x := range in {
+		most = max(most, f(x))
+	}
+	return most
+}
+
+// By has the elements by their keys, the last of those with one key.
+func By[T any, K comparable](in []T, key func(T) K) map[K]T {
+	out := make(map[K]T, len(in))
+	for _, x := range in {
+		out[key(x)] = x
+	}
+	return out
+}
+
+// Places has the index of each element, the last of equal ones.
+func Places[T comparable](in []T) map[T]int {
+	out := make(map[T]int, len(in))
+	for i, x := range in {
+		out[x] = i
+	}
+	return out
+}
+
 // Set tells what is in a list.
 func Set[T comparable](in []T) map[T]bool {
 	set := make(map[T]bool, len(in))

@@ -160,11 +160,7 @@ func rms(m *Model, ps []Point) float64 {
 }
 
 func worst(m *Model, ps []Point) float64 {
-	w := 0.0
-	for i := range ps {
-		w = max(w, relative(m, &ps[i]))
-	}
-	return w
+	return lists.Max(ps, func(p Point) float64 { return relative(m, &p) })
 }
 
 // system is a least squares problem: rows are points, columns features, both

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -115,10 +116,7 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		return nil, bug.Errorf("the model has %d inputs, the program %d", len(model.In), len(program.In))
 	}
 	c := &Checker{program: program, model: e, at: map[*ir.Value]*Stretch{}, held: map[*ir.Value]bool{},
-		order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
-	for i, n := range model.Nodes {
-		c.order[n] = i
-	}
+		order: lists.Places(model.Nodes), forms: map[int]*Stretch{}}
 	by := map[string]*ir.Value{}
 	holders(program, by)
 	kinds := quantised(model)

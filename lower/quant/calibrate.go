@@ -157,13 +157,10 @@ func work(g *ir.Graph, n int) float64 {
 // figures takes the signal-to-noise ratios of another report of the same values.
 func (r *Report) figures(of *Report) {
 	r.worst, r.Costs = of.worst, of.Costs
-	db := map[string]float64{}
-	for _, l := range of.Layers {
-		db[l.Name] = l.SQNR
-	}
+	layers := lists.By(of.Layers, func(l LayerReport) string { return l.Name })
 	for i, l := range r.Layers {
-		if x, ok := db[l.Name]; ok {
-			r.Layers[i].SQNR = x
+		if x, ok := layers[l.Name]; ok {
+			r.Layers[i].SQNR = x.SQNR
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -26,10 +27,7 @@ func (c *calibrator) frontEnd() {
 			products[n.Out[0]] = 1
 			continue
 		}
-		most := 0
-		for _, v := range n.In {
-			most = max(most, products[v])
-		}
+		most := lists.Max(n.In, func(v *ir.Value) int { return products[v] })
 		if most == 0 || len(n.Out) != 1 {
 			continue
 		}

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir/tensor"
@@ -33,10 +34,7 @@ const binDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 // newHistogram packs counts.
 func newHistogram(low, high float64, counts []int64) *Histogram {
-	h := &Histogram{Low: low, High: high}
-	for _, n := range counts {
-		h.Most = max(h.Most, n)
-	}
+	h := &Histogram{Low: low, High: high, Most: slices.Max(counts)}
 	var b strings.Builder
 	for _, n := range counts {
 		k := 0.0

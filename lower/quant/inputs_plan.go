@@ -4,10 +4,12 @@ package quant
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -298,12 +300,8 @@ func (a channelNoise) ratio() float64 { return a.one / max(a.own, 1e-300) }
 // of the worst group of channels that a layer adds up.
 func (r *region) loss(c cut) float64 {
 	noise, w := r.noise(c), r.weights(c)
-	worst := 0.0
 	if w == nil {
-		for _, x := range noise {
-			worst = max(worst, x.ratio())
-		}
-		return worst
+		return lists.Max(slices.Collect(maps.Values(noise)), channelNoise.ratio)
 	}
 	d, sums := w.n.ConstIn(1), make([]channelNoise, w.outs/w.group)
 	w.each(func(at, in, out int) {
@@ -311,10 +309,7 @@ func (r *region) loss(c cut) float64 {
 		sum := &sums[out/w.group]
 		sum.one, sum.own = sum.one+float64(x.one*power), sum.own+float64(x.own*power)
 	})
-	for _, x := range sums {
-		worst = max(worst, x.ratio())
-	}
-	return worst
+	return lists.Max(sums, channelNoise.ratio)
 }
 
 // noise is that of the channels that a reader with weights sees, of the elements for another one.

@@ -77,12 +77,8 @@ func (c *calibrator) readable(v *ir.Value, out bool) interval {
 // operator is one in front of it, too.
 func (c *calibrator) narrow() {
 	c.limits = map[int]interval{}
-	out := map[*ir.Value]bool{}
-	for _, v := range c.g.Out {
-		out[v] = true
-	}
 	visit := func(v *ir.Value) {
-		l := c.readable(v, out[v])
+		l := c.readable(v, c.g.IsOutput(v))
 		if !(l.lo <= l.hi) || l.none() {
 			return
 		}

@@ -62,10 +62,7 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 		l.env = append(l.env, q)
 	}
 	l.reals = make([]*tensor.Dense, len(l.env))
-	byID := make(map[int]*ir.Node, len(float.Nodes))
-	for _, nd := range float.Nodes {
-		byID[nd.ID] = nd
-	}
+	byID := lists.By(float.Nodes, func(n *ir.Node) int { return n.ID })
 	done := map[*ir.Node]bool{}
 	for _, nq := range slices.Clone(quantised.Nodes) {
 		if nf := byID[nq.ID]; nf != nil {

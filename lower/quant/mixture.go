@@ -76,9 +76,8 @@ func NewMixture(g *ir.Graph, opt Options, names []string) (_ *Mixture, err error
 	c := newCalibrator(g.Clone(), opt)
 	c.plan()
 	m := &Mixture{of: map[int]int{}, outs: len(g.Out)}
-	at := map[*ir.Node]int{}
-	for i, n := range c.g.Nodes {
-		at[n] = i
+	at := lists.Places(c.g.Nodes)
+	for _, n := range c.g.Nodes {
 		m.nodes = append(m.nodes, mixNode{id: n.ID, weights: r.weights[n.ID]})
 		m.rule(c, n, at)
 	}
@@ -125,10 +124,7 @@ func newMixValue(c *calibrator, v *ir.Value, noise []float64, at map[*ir.Node]in
 
 // choices groups the nodes that have names in common.
 func (m *Mixture) choices(g *ir.Graph, names []string) {
-	known := map[string]bool{}
-	for _, n := range names {
-		known[n] = true
-	}
+	known := lists.Set(names)
 	by := map[string]int{} // the choice of a name
 	defer m.ownNames(by)
 	for i, n := range g.Nodes {
@@ -189,11 +185,7 @@ func (m *Mixture) bits(l []Layer) []int {
 			b = bitsOf(l[k])
 		}
 		if n.follows {
-			most := 0
-			for _, k := range n.makers {
-				most = max(most, out[k])
-			}
-			switch {
+			switch most := lists.Max(n.makers, func(k int) int { return out[k] }); {
 			case most > 0:
 				b = most
 			case n.name != "": // nothing is gained by rounding between floats

@@ -50,14 +50,10 @@ type links struct {
 // newLinks finds the roundings of g; before is the graph without them.
 func newLinks(g, before *ir.Graph) *links {
 	l := &links{g: g, fixed: fail.Must(interp.Fixed(g)), real: map[*ir.Node]*ir.Value{}, skip: map[*ir.Node]bool{},
-		order: map[*ir.Node]int{}, consts: map[*ir.Node]map[int]*tensor.Dense{}}
-	was := map[int]*ir.Node{}
-	for _, n := range before.Nodes {
-		was[n.ID] = n
-	}
+		order: lists.Places(g.Nodes), consts: map[*ir.Node]map[int]*tensor.Dense{}}
+	was := lists.By(before.Nodes, func(n *ir.Node) int { return n.ID })
 	seen := map[*ir.Value]bool{}
-	for i, n := range g.Nodes {
-		l.order[n] = i
+	for _, n := range g.Nodes {
 		if len(n.Out) > 0 && l.fixed[n.Out[0]] != nil {
 			continue
 		}

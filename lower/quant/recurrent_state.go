@@ -49,10 +49,7 @@ func (c *calibrator) recurrentNodes() []*ir.Node {
 func (c *calibrator) recurrentStates() {
 	c.states = map[*ir.Node]*recurrentState{}
 	for k, n := range c.recurrentNodes() {
-		top := 0.0
-		for _, s := range c.opt.Samples {
-			top = max(top, c.all.noted[s.key()].peaks[k])
-		}
+		top := lists.Max(c.opt.Samples, func(s Sample) float64 { return c.all.noted[s.key()].peaks[k] })
 		c.states[n] = c.stateOf(n, top)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
@@ -275,10 +276,7 @@ func channelReaders(v *ir.Value) (list []channelReader) {
 
 // comparedIn says which float values are compared.
 func comparedIn(pairs []floatPair) func(v *ir.Value) bool {
-	names := make(map[string]bool, len(pairs))
-	for _, p := range pairs {
-		names[p.name] = true
-	}
+	names := lists.Set(lists.Map(pairs, func(p floatPair) string { return p.name }))
 	return func(v *ir.Value) bool { return names[v.Name] }
 }
 

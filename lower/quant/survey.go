@@ -5,6 +5,7 @@ package quant
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/nncc/nncc/ir"
@@ -75,13 +76,11 @@ func (s *survey) needs() map[*ir.Node]bool {
 
 // run runs g, and watches values and rows of nodes.
 func (s *survey) run(g *ir.Graph, list []*ir.Value, rows map[int]*rowStats, memory *memories) {
-	n, parts := len(s.samples), 1
+	n := len(s.samples)
 	if s.part == nil {
 		s.part = make([]int, n)
 	}
-	for _, p := range s.part {
-		parts = max(parts, p+1)
-	}
+	parts := slices.Max(s.part) + 1
 	values := map[int]*surveyed{}
 	most := min(exactElems, observedElems/max(len(list), 1))
 	for _, v := range list {

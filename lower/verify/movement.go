@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -35,9 +36,7 @@ func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, dif
 	if m.spread == nil {
 		m.spread = fail.Must(fidelity.Spread(m.g, m.in, m.of, nil))
 	}
-	for _, s := range m.spread[v] {
-		more = max(more, 2*s)
-	}
+	more = lists.Max(m.spread[v], func(s float64) float64 { return 2 * s })
 	if m.whole {
 		for i := range m.spread[v] {
 			m.spread[v][i] = more / 2

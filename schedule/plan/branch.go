@@ -75,7 +75,7 @@ func (p *problem) branch() {
 		b.stop = min(p.share(1, 8), stop)
 		switch {
 		case b.fits(height):
-			p.candidate(b.top(), b.low)
+			p.candidate(p.top(b.low), b.low)
 		default:
 			least, sure = height+Align, sure && p.work < b.stop
 		}
@@ -84,13 +84,6 @@ func (p *problem) branch() {
 		}
 	}
 	p.optimal = p.optimal || sure
-}
-
-func (b *branching) top() (top int64) {
-	for i := range b.low {
-		top = max(top, b.low[i]+b.p.items[i].size)
-	}
-	return top
 }
 
 // fits looks for a plan of at most the given height.

@@ -5,6 +5,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // item is a storage with bytes as the searches see it. Time is counted in
@@ -86,9 +88,7 @@ func (p *problem) measure() {
 		}
 		p.apart = max(p.apart, p.load[s])
 	}
-	for _, l := range loads(p.storages) {
-		p.bound = max(p.bound, l.bytes)
-	}
+	p.bound = lists.Max(loads(p.storages), func(l load) int64 { return l.bytes })
 }
 
 // compress replaces steps by sections: a new section begins at a start that
@@ -188,6 +188,14 @@ func (p *problem) sorted(compare func(a, b *item) int) []int {
 	order := identity(len(p.items))
 	slices.SortStableFunc(order, func(a, b int) int { return compare(&p.items[a], &p.items[b]) })
 	return order
+}
+
+// top is the height of a plan.
+func (p *problem) top(off []int64) (top int64) {
+	for i := range off {
+		top = max(top, off[i]+p.items[i].size)
+	}
+	return top
 }
 
 // candidate records a complete plan if it is the best so far.

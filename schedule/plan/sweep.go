@@ -86,7 +86,7 @@ func (p *problem) sweepAll() {
 				sweeps[k] = p.newSweep(sweepKinds[k])
 			}
 			if sweeps[k].run(height, p.share(part, of)) {
-				p.candidate(sweeps[k].top(), sweeps[k].off)
+				p.candidate(p.top(sweeps[k].off), sweeps[k].off)
 				return true
 			}
 		}
@@ -167,14 +167,6 @@ func (s *sweep) run(height, stop int64) bool {
 		fresh = false
 	}
 	return true
-}
-
-func (s *sweep) top() int64 {
-	t := int64(0)
-	for i := range s.off {
-		t = max(t, s.off[i]+s.p.items[i].size)
-	}
-	return t
 }
 
 // choices fills c with the places for the item at a position, best first.
