@@ -12,9 +12,9 @@ import (
 
 // refine improves weights and biases of convolutions and matrix products, in
 // order, with the quantised inputs that each layer really gets.
-func (c *calibrator) refine(before *ir.Graph) {
+func (c *calibrator) refine() {
 	samples := lockstepInputs(c.opt.Samples)
-	runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) {
+	runLockstep(c.before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) {
 		r, ok := c.rules[nq]
 		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
 			c.adaptHalf(l, nf, nq)

@@ -69,7 +69,7 @@ func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
 		}
 	}
 	first := best.parts[0]
-	r := first.c.report(first.before)
+	r := first.report()
 	out := first.g
 	r.fit = t.folds[0].fit
 	if t.refits(best.opt, n) {
@@ -114,8 +114,8 @@ func (t *trials) refits(o Options, n int) bool {
 // refit makes the program from all samples; its figures stay those of held, which did not see some.
 func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report) {
 	o.Samples, o.found = all, t.whole
-	c, before := insert(t.g.Clone(), o)
-	r := c.report(before)
+	c := insert(t.g.Clone(), o)
+	r := c.report()
 	r.figures(held)
 	r.Refitted, r.fit = true, all
 	return c.g, r

@@ -81,11 +81,12 @@ type StateBinding struct{ Out, In int }
 
 // calibrator is the state of one Insert.
 type calibrator struct {
-	g     *ir.Graph
-	opt   Options
-	rules map[*ir.Node]rule
-	layer map[*ir.Node]Layer // precision of the nodes that have rules
-	wide  bool               // int16 data is among these
+	g      *ir.Graph
+	before *ir.Graph // the float graph
+	opt    Options
+	rules  map[*ir.Node]rule
+	layer  map[*ir.Node]Layer // precision of the nodes that have rules
+	wide   bool               // int16 data is among these
 	// front are the nodes of signal front ends that stay float, ends the outputs of the
 	// graph that come of them.
 	front map[*ir.Node]bool
@@ -115,8 +116,7 @@ type calibrator struct {
 // Everything is done as the options say; see Calibrate for trying it first.
 func Insert(g *ir.Graph, opt Options) (_ *Report, err error) {
 	defer fail.Catch(&err)
-	c, before := insert(g, opt)
-	return c.report(before), nil
+	return insert(g, opt).report(), nil
 }
 
 func newCalibrator(g *ir.Graph, opt Options) *calibrator {
@@ -130,20 +130,20 @@ func newCalibrator(g *ir.Graph, opt Options) *calibrator {
 	return c
 }
 
-// insert is Insert without the report; before is the float graph.
-func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph) {
+// insert is Insert without the report.
+func insert(g *ir.Graph, opt Options) *calibrator {
 	checkSamples(g.In, opt.Samples)
-	c = newCalibrator(g, opt)
+	c := newCalibrator(g, opt)
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method, c.opt.Rounding = option.FixedPoint, option.Nearest
-		before = g.Clone()
+		c.before = g.Clone()
 		c.fixedPoint()
-		return c, before
+		return c
 	}
-	if before = c.prepare(); len(c.values) == 0 {
+	if c.prepare(); len(c.values) == 0 {
 		c.spellAffines()
-		return c, before
+		return c
 	}
 	c.choose()
 	c.integerOffsets()
@@ -151,24 +151,22 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph) {
 	c.insert()
 	c.insertStates()
 	if opt.BiasCorrection || opt.Rounding == option.Adaptive {
-		c.refine(before)
+		c.refine()
 		g.RemoveDead() // what was replaced
 	}
-	return c, before
+	return c
 }
 
-// prepare plans, and observes the values that are to be quantised; before is the
-// float graph.
-func (c *calibrator) prepare() (before *ir.Graph) {
+// prepare plans, and observes the values that are to be quantised.
+func (c *calibrator) prepare() {
 	if c.opt.Equalize {
 		equalize(c.g, c.opt.Samples)
 	}
-	before = c.g.Clone() // after equalisation: its values are those that are quantised
+	c.before = c.g.Clone() // after equalisation: its values are those that are quantised
 	c.plan()
 	if len(c.values) > 0 {
 		c.observe()
 	}
-	return before
 }
 
 // plan decides which nodes are quantised and which values get a Q/DQ pair.

@@ -109,8 +109,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 	o.Samples, o.Held, o.found = f.fit, f.held, f.found
 	c := newCalibrator(t.g.Clone(), o)
 	c.g.RemoveDead()
-	before := c.prepare()
-	if len(c.values) == 0 {
+	if c.prepare(); len(c.values) == 0 {
 		return nil
 	}
 	list := c.groups()
@@ -122,7 +121,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 	if len(p.ranges) == 0 {
 		return nil
 	}
-	p.readers(before)
+	p.readers(c.before)
 	for _, k := range p.order {
 		p.at[k.value] = append(p.at[k.value], k)
 	}
@@ -131,7 +130,7 @@ func (t *trials) localErrors(f *fold, o Options) localErrors {
 		parts[i] = map[readerKey]*readerError{}
 		return p.observer(parts[i], len(f.held))
 	}
-	f.named(func() { f.found.hold(c, before, f.held, see) })
+	f.named(func() { c.hold(see) })
 	out := localErrors{}
 	for _, key := range p.order {
 		var all readerError

@@ -139,7 +139,7 @@ func (n *noise) db() float64 {
 
 // report describes the quantised graph, and measures it against the float one unless that
 // was done when it was tried.
-func (c *calibrator) report(before *ir.Graph) *Report {
+func (c *calibrator) report() *Report {
 	r := c.described()
 	samples := c.opt.Held
 	if len(samples) == 0 {
@@ -149,7 +149,7 @@ func (c *calibrator) report(before *ir.Graph) *Report {
 	if n := min(len(samples), reportSamples); results == nil {
 		results = make([]sideBySide, n)
 		pairs := c.pairs()
-		reference := newEvaluator(before, comparedIn(pairs), c.opt.memory)
+		reference := newEvaluator(c.before, comparedIn(pairs), c.opt.memory)
 		quantised := newEvaluator(c.g, keepsNone, c.opt.memory)
 		forSamples(n, c.g.Nodes, func(_, i int) {
 			results[i], _ = compare(reference, quantised, pairs, nil, samples[i*len(samples)/n])

@@ -109,17 +109,11 @@ func (t *trials) holdOut(opt Options) {
 // candidate is a way of quantising with what it loses on the samples held out.
 type candidate struct {
 	opt   Options
-	parts []*attempt // one for every fold
-	worst float64    // dB, of the worst output
-	mean  float64    // dB, over what is heard: probes, and outputs that these do not speak for
+	parts []*calibrator // one for every fold
+	worst float64       // dB, of the worst output
+	mean  float64       // dB, over what is heard: probes, and outputs that these do not speak for
 	heard []int
 	each  [][]float64 // dB of every sample, and output or probe
-}
-
-// attempt is a candidate in one fold.
-type attempt struct {
-	g, before *ir.Graph
-	c         *calibrator
 }
 
 // try quantises with o in every fold and measures.
@@ -128,11 +122,10 @@ func (t *trials) try(o Options) *candidate {
 	var sums []noise
 	for _, f := range t.folds {
 		o.Samples, o.Held, o.found = f.fit, f.held, f.found
-		p := &attempt{g: t.g.Clone()}
-		p.c, p.before = insert(p.g, o)
-		k.parts = append(k.parts, p)
+		c := insert(t.g.Clone(), o)
+		k.parts = append(k.parts, c)
 		var outs [][]noise
-		f.named(func() { outs = p.measure(o) })
+		f.named(func() { outs = c.measure() })
 		for _, list := range outs {
 			if sums == nil {
 				sums = make([]noise, len(list))
@@ -164,31 +157,31 @@ func (t *trials) try(o Options) *candidate {
 }
 
 // measure gives the noise of every sample held out, of outputs and probes.
-func (p *attempt) measure(o Options) [][]noise {
-	g := p.g
+func (c *calibrator) measure() [][]noise {
+	g, o := c.g, &c.opt
 	if o.Finish != nil {
 		g = g.Clone()
 		fail.Check(o.Finish(g))
 	}
-	names, mute := probes(p.before)
-	o.found.mute = mute
-	if o.found.held == nil {
-		o.found.hold(p.c, p.before, o.Held, nil)
+	names, mute := probes(c.before)
+	c.mute = mute
+	if c.held == nil {
+		c.hold(nil)
 	}
 	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names), o.memory)
 	one := func(i int) []*tensor.Dense { return look(quantised, names, o.Held[i]) }
-	if o.found.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
+	if c.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
 		len(o.Held) <= reportSamples { // it will hardly be measured in vain
-		pairs := p.c.pairs()
-		float := newEvaluator(p.before, comparedIn(pairs), o.memory)
-		p.c.beside = make([]sideBySide, len(o.Held))
+		pairs := c.pairs()
+		float := newEvaluator(c.before, comparedIn(pairs), o.memory)
+		c.beside = make([]sideBySide, len(o.Held))
 		one = func(i int) (got []*tensor.Dense) {
-			p.c.beside[i], got = compare(float, quantised, pairs, names, o.Held[i])
+			c.beside[i], got = compare(float, quantised, pairs, names, o.Held[i])
 			return got
 		}
 	}
 	forSamples(len(outs), g.Nodes, func(_, i int) {
-		want, got := o.found.held[i], one(i)
+		want, got := c.held[i], one(i)
 		outs[i] = make([]noise, len(got))
 		for k := range got {
 			if got[k] != nil && want[k] != nil {
@@ -382,11 +375,12 @@ func keysOf(samples []Sample) map[**tensor.Dense]bool {
 
 // hold runs the float graph on samples that are held out, unless the survey did, for what
 // probes see of them. see, which may be nil, gives an observer of the values of a sample.
-func (s *findings) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) {
-	names, _ := probes(float)
-	e, looks := newEvaluator(float, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
-	forSamples(len(held), float.Nodes, func(_, i int) {
-		if n := s.all.noted[held[i].key()]; n != nil {
+func (c *calibrator) hold(see func(i int) interp.Observer) {
+	names, _ := probes(c.before)
+	held := c.opt.Held
+	e, looks := newEvaluator(c.before, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
+	forSamples(len(held), c.before.Nodes, func(_, i int) {
+		if n := c.all.noted[held[i].key()]; n != nil {
 			looks[i] = n.look
 		}
 		if looks[i] != nil && see == nil {
@@ -405,5 +399,5 @@ func (s *findings) hold(c *calibrator, float *ir.Graph, held []Sample, see func(
 		})
 		looks[i] = append(out, found.values...)
 	})
-	s.held = looks
+	c.findings.held = looks
 }
