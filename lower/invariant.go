@@ -22,7 +22,8 @@ type Invariant struct {
 
 var (
 	modelKept = &Invariant{"model kept",
-		"the model's tensors are marked, and a copy says what the program stands for", checkModelKept}
+		"the model's tensors are marked, and a copy says what the program stands for",
+		func(s *State) { fail.If(s.Model == nil, "there is no copy of the model") }}
 	oneFloat = &Invariant{"one float type",
 		"inputs and outputs have no float type besides float32", checkOneFloat}
 	realIO = &Invariant{"model outputs",
@@ -32,18 +33,22 @@ var (
 	ownValues = &Invariant{"own outputs",
 		"every output is a value of its own that a node computes", checkOwnOutputs}
 	referenceKept = &Invariant{"reference kept",
-		"a copy says what the program has to compute bit for bit", checkReference}
+		"a copy says what the program has to compute bit for bit", func(s *State) {
+			fail.If(s.Reference == nil || s.Whole == nil, "there is no copy of the program by definition")
+		}}
 	placed = &Invariant{"kernels chosen",
-		"every node has a kernel", checkPlaced}
+		"every node has a kernel", everyNode(func(s *State, n *ir.Node) bool {
+			c, ok := s.Choices[n]
+			return ok && Placed(c)
+		}, "%s has no kernel")}
 	memoryOrders = &Invariant{"memory orders",
 		"operands have the memory orders that their kernels demand", checkOrders}
 	called = &Invariant{"calls made",
-		"every node is calls of kernels, or a view", checkCalls}
+		"every node is calls of kernels, or a view",
+		everyNode(func(s *State, n *ir.Node) bool { return s.Low[n] != nil }, "%s is not lowered")}
 	planned = &Invariant{"arena planned",
 		"every node is a step of the program, and values that live at once lie apart", checkPlanned}
 )
-
-func checkModelKept(s *State) { fail.If(s.Model == nil, "there is no copy of the model") }
 
 func checkOneFloat(s *State) {
 	for _, v := range slices.Concat(s.Graph.In, s.Graph.Out) {
@@ -78,14 +83,12 @@ func checkOwnOutputs(s *State) {
 	}
 }
 
-func checkReference(s *State) {
-	fail.If(s.Reference == nil || s.Whole == nil, "there is no copy of the program by definition")
-}
-
-func checkPlaced(s *State) {
-	for _, n := range s.Graph.Nodes {
-		c, ok := s.Choices[n]
-		fail.If(!ok || !Placed(c), "%s has no kernel", n)
+// everyNode checks each node by itself.
+func everyNode(holds func(s *State, n *ir.Node) bool, otherwise string) func(s *State) {
+	return func(s *State) {
+		for _, n := range s.Graph.Nodes {
+			fail.If(!holds(s, n), otherwise, n)
+		}
 	}
 }
 
@@ -100,12 +103,6 @@ func checkOrders(s *State) {
 				fail.Errorf("input %d of %s is in the order %v, its kernel demands %v", i, n, v.Type.Order, l.In[i])
 			}
 		}
-	}
-}
-
-func checkCalls(s *State) {
-	for _, n := range s.Graph.Nodes {
-		fail.If(s.Low[n] == nil, "%s is not lowered", n)
 	}
 }
 

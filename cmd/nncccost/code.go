@@ -7,7 +7,6 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,18 +14,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/quant"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -51,8 +50,7 @@ func (o *options) codeSizes() {
 				_, known := column[f]
 				return cost.Runs(f, isa) && (!known || wanted(f))
 			}
-			fresh := fail.Must(o.compile(spec, dir, slices.DeleteFunc(slices.Clone(sources),
-				func(f string) bool { return !stale(f) }), include, way.flags))
+			fresh := compile(spec, dir, lists.Filter(sources, stale), include, way.flags)
 			maps.Copy(column, fresh)
 			fmt.Fprintf(os.Stderr, "%s: code of %d sources\n", isa+way.suffix, len(fresh))
 		}
@@ -78,27 +76,15 @@ func unpack(dir string) (sources, include []string) {
 }
 
 // compile measures sources on all processors.
-func (o *options) compile(spec *boards.Spec, dir string, sources, include, flags []string) (map[string]int, error) {
-	bytes, errs := make([]int, len(sources)), make([]error, len(sources))
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			for i := range next {
-				bytes[i], errs[i] = codeSize(spec, dir, sources[i], include, flags)
-			}
-		})
-	}
-	for i := range sources {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	out := map[string]int{}
+func compile(spec *boards.Spec, dir string, sources, include, flags []string) map[string]int {
+	bytes, out := make([]int, len(sources)), map[string]int{}
+	quant.ParallelEach(len(sources), func(i int) {
+		bytes[i] = fail.Must(codeSize(spec, dir, sources[i], include, flags))
+	})
 	for i, f := range sources {
 		out[f] = bytes[i]
 	}
-	return out, errors.Join(errs...)
+	return out
 }
 
 // sizes is code.csv: a column of bytes by source for every instruction set and way.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -154,10 +155,7 @@ func (o *options) enough(fresh []cost.Point) []cost.Point {
 
 // merge puts new points in the place of all others of their keys.
 func merge(points, fresh []cost.Point) []cost.Point {
-	anew := map[cost.Key]bool{}
-	for _, p := range fresh {
-		anew[p.Key] = true
-	}
+	anew := lists.Set(lists.Map(fresh, func(p cost.Point) cost.Key { return p.Key }))
 	points = slices.DeleteFunc(points, func(p cost.Point) bool { return anew[p.Key] })
 	points = append(points, unique(fresh)...)
 	slices.SortStableFunc(points, func(x, y cost.Point) int { return strings.Compare(x.Key.String(), y.Key.String()) })
@@ -253,16 +251,15 @@ func write(path string, f func(w io.Writer) error) {
 	fail.Check(os.WriteFile(path, b.Bytes(), 0o666))
 }
 
+// layerOf is the layer and the kernel of a point alone.
+func layerOf(p cost.Point) cost.Point { return cost.Point{Key: p.Key, Geometry: p.Geometry} }
+
 // unique leaves one of the same layer in the same kernel, which two ways of
 // choosing kernels may give.
 func unique(ps []cost.Point) []cost.Point {
-	type layer struct {
-		cost.Key
-		cost.Geometry
-	}
-	seen := map[layer]bool{}
+	seen := map[cost.Point]bool{}
 	return slices.DeleteFunc(ps, func(p cost.Point) bool {
-		l := layer{p.Key, p.Geometry}
+		l := layerOf(p)
 		again := seen[l]
 		seen[l] = true
 		return again
@@ -386,14 +383,7 @@ func (o *options) again() (_ []drift, err error) {
 
 // drifts holds layers measured again against points and models, variant by variant.
 func drifts(points, fresh []cost.Point, models map[cost.Key]*cost.Model) []drift {
-	type layer struct {
-		cost.Key
-		cost.Geometry
-	}
-	before := map[layer]float64{}
-	for _, p := range points {
-		before[layer{p.Key, p.Geometry}] = p.Instructions
-	}
+	before := lists.By(points, layerOf)
 	by := map[cost.Key]drift{}
 	for _, p := range fresh {
 		m := models[p.Key]
@@ -402,8 +392,8 @@ func drifts(points, fresh []cost.Point, models map[cost.Key]*cost.Model) []drift
 		}
 		d := by[p.Key]
 		d.key, d.stated = p.Key, m.Error
-		if was, ok := before[layer{p.Key, p.Geometry}]; ok {
-			d.known, d.ratio = d.known+1, d.ratio+p.Instructions/was
+		if was, ok := before[layerOf(p)]; ok {
+			d.known, d.ratio = d.known+1, d.ratio+p.Instructions/was.Instructions
 		} else {
 			e := m.Predict(&p.Geometry)/p.Instructions - 1
 			d.others, d.squares = d.others+1, d.squares+e*e
