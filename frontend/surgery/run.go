@@ -4,6 +4,7 @@ package surgery
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -254,19 +255,19 @@ func (s *session) seal(e *entry) {
 	fail.Check(e.m.Checked())
 }
 
-// stepDef is a kind of step.
+// stepDef is a kind of step; steps.yaml says what it does.
 type stepDef struct {
-	name, doc, example string
-	args               reflect.Type
-	reads              bool // does not edit
-	check              func(args *yaml.Node, depth int)
-	run                func(s *session, args *yaml.Node) string
+	name  string
+	args  reflect.Type
+	reads bool // does not edit
+	check func(args *yaml.Node, depth int)
+	run   func(s *session, args *yaml.Node) string
 }
 
 // def makes a step whose arguments are a T; run gives what it did in a line.
-func def[T any](name, doc, example string, run func(s *session, a *T) string) *stepDef {
+func def[T any](name string, run func(s *session, a *T) string) *stepDef {
 	return &stepDef{
-		name: name, doc: doc, example: example, args: reflect.TypeFor[T](),
+		name: name, args: reflect.TypeFor[T](),
 		check: func(n *yaml.Node, depth int) { checkKeys(n, reflect.TypeFor[T]()) },
 		run: func(s *session, n *yaml.Node) string {
 			var a T
@@ -329,11 +330,7 @@ func stepTable() map[string]*stepDef {
 }
 
 func allSteps() []*stepDef {
-	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups " +
-		"with " +
-		"names are variables)",
-		example: `for_each: {let: {i: [0, 1, 2]}, steps: [{remove: {nodes: "/head.${i}/Reshape"}}]}`,
-		args:    reflect.TypeFor[forEach](), check: checkLoop}
+	loop := &stepDef{name: "for_each", args: reflect.TypeFor[forEach](), check: checkLoop}
 	return slices.Concat(nodeSteps(), rewriteSteps(), ioSteps(), initSteps(), modelSteps(), []*stepDef{loop})
 }
 
@@ -345,10 +342,18 @@ type StepInfo struct {
 	Example string   `json:"example"`
 }
 
+//go:embed steps.yaml
+var stepTexts []byte
+
 // StepTable lists all steps in the order of the documentation.
 func StepTable() []StepInfo {
+	var texts map[string]struct{ Doc, Example string }
+	err := yaml.Unmarshal(stepTexts, &texts)
+	bug.If(err != nil, "steps.yaml: %v", err)
 	return lists.Map(allSteps(), func(d *stepDef) StepInfo {
-		return StepInfo{d.name, d.doc, keysOf(d.args), d.example}
+		t := texts[d.name]
+		bug.If(t.Doc == "" || t.Example == "", "steps.yaml does not say what %s does", d.name)
+		return StepInfo{d.name, strings.ReplaceAll(t.Doc, "CONVERSIONS", conversionNames()), keysOf(d.args), t.Example}
 	})
 }
 

@@ -48,54 +48,41 @@ func initSteps() []*stepDef {
 		As   []string
 	}
 	return []*stepDef{
-		def("add_initializer", "add a constant of any element type: values written here, a .npy file, or seeded "+
-			"random ones",
-			`add_initializer: {name: scale, dtype: float16, value: [0.5, 0.25]}`,
-			func(s *session, a *add) string {
-				t := a.make(a.Name, s.script.Dir)
-				s.m().AddInitializer(t)
-				return fmt.Sprintf("%s: %s%v", quote(a.Name), model.ElemTypeName(t.GetDataType()), t.Dims)
-			}),
-		def("remove_initializers", "delete constants by name, or with unused: true all that nothing reads",
-			`remove_initializers: {unused: true}`,
-			func(s *session, a *remove) string {
-				s.oneOf(a.Names != nil, a.Unused, "names or unused: true")
-				if a.Unused {
-					gone := s.m().RemoveUnusedInitializers()
-					return fmt.Sprintf("removed %d: %s", len(gone), quoted(gone))
-				}
-				s.m().RemoveInitializers(a.Names)
-				return "removed " + quoted(a.Names)
-			}),
-		def("convert_initializer", "change the layout of constants, in place or under another name (as): slice, then "+
-			"conversion ("+conversionNames()+"), transpose and reshape, dtype",
-			`convert_initializer: {name: pos_embed, conversion: hwc_to_nchw}`,
-			func(s *session, a *convertArgs) string {
-				list := a.Names
-				s.want((a.Name == "") == (a.Names != nil) && (len(list) < 2 || a.As == ""),
-					"want name, or names (without as)")
-				if a.Name != "" {
-					list = []string{a.Name}
-				}
-				f := a.change()
-				for _, n := range list {
-					s.m().ConvertInitializer(n, a.As, f)
-				}
-				return "converted " + quoted(list)
-			}),
-		def("split_initializer", "cut a constant whose axis lists the places of several maps into one constant per "+
-			"map, with height and width in the place of the axis",
-			`split_initializer: {name: anchors, axis: 2, maps: [p3, p4, p5], as: [anchors_0, anchors_1, anchors_2]}`,
-			func(s *session, a *split) string {
-				s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As)
-				return fmt.Sprintf("%s is cut into %s", quote(a.Name), quoted(a.As))
-			}),
-		def("deduplicate_initializers", "one constant for all that are equal to the bit",
-			`deduplicate_initializers:`,
-			func(s *session, a *struct{}) string {
-				gone := s.m().DeduplicateInitializers()
-				return fmt.Sprintf("removed %d: %s", len(gone), quoted(sortedKeys(gone)))
-			}),
+		def("add_initializer", func(s *session, a *add) string {
+			t := a.make(a.Name, s.script.Dir)
+			s.m().AddInitializer(t)
+			return fmt.Sprintf("%s: %s%v", quote(a.Name), model.ElemTypeName(t.GetDataType()), t.Dims)
+		}),
+		def("remove_initializers", func(s *session, a *remove) string {
+			s.oneOf(a.Names != nil, a.Unused, "names or unused: true")
+			if a.Unused {
+				gone := s.m().RemoveUnusedInitializers()
+				return fmt.Sprintf("removed %d: %s", len(gone), quoted(gone))
+			}
+			s.m().RemoveInitializers(a.Names)
+			return "removed " + quoted(a.Names)
+		}),
+		def("convert_initializer", func(s *session, a *convertArgs) string {
+			list := a.Names
+			s.want((a.Name == "") == (a.Names != nil) && (len(list) < 2 || a.As == ""),
+				"want name, or names (without as)")
+			if a.Name != "" {
+				list = []string{a.Name}
+			}
+			f := a.change()
+			for _, n := range list {
+				s.m().ConvertInitializer(n, a.As, f)
+			}
+			return "converted " + quoted(list)
+		}),
+		def("split_initializer", func(s *session, a *split) string {
+			s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As)
+			return fmt.Sprintf("%s is cut into %s", quote(a.Name), quoted(a.As))
+		}),
+		def("deduplicate_initializers", func(s *session, a *struct{}) string {
+			gone := s.m().DeduplicateInitializers()
+			return fmt.Sprintf("removed %d: %s", len(gone), quoted(sortedKeys(gone)))
+		}),
 	}
 }
 

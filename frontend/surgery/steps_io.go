@@ -30,55 +30,41 @@ func ioSteps() []*stepDef {
 		Only  bool
 	}
 	return []*stepDef{
-		def("add_input", "add a graph input of any element type; sizes, symbols and null in shape",
-			`add_input: {name: mask, dtype: bool, shape: [N, 128]}`,
-			func(s *session, a *io) string {
-				dt := s.elemType(a.DType)
-				s.m().AddInput(a.Name, dt, a.Shape)
-				return fmt.Sprintf("input %s: %s%s", quote(a.Name), model.ElemTypeName(dt), ShapeText(a.Shape))
-			}),
-		def("add_output", "make a value a graph output; element type and shape are inferred where they are left out",
-			`add_output: {name: /layer4/Relu_output_0}`,
-			func(s *session, a *io) string {
-				s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape)
-				return "output " + quote(a.Name)
-			}),
-		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer is "+
-			"to replace",
-			`remove_inputs: {names: [mask]}`,
-			func(s *session, a *removeInputs) string {
-				s.m().RemoveInputs(a.Names, a.Only)
-				return "removed " + quoted(a.Names)
-			}),
-		def("remove_outputs", "take names out of the graph outputs, or all but those in keep, which also gives their "+
-			"order; prune then deletes what nothing reads",
-			`remove_outputs: {keep: [boxes, scores]}`,
-			func(s *session, a *removeOutputs) string {
-				s.oneOf(a.Names != nil, a.Keep != nil, "names or keep")
-				if a.Keep != nil {
-					s.m().KeepOutputs(a.Keep)
-					return "kept " + quoted(a.Keep)
-				}
-				s.m().RemoveOutputs(a.Names)
-				return "removed " + quoted(a.Names)
-			}),
-		def("set_io_shape", "declare the shape of a graph input or output: shape, or conversion of the one it has; "+
-			"what is known of an output must agree",
-			`set_io_shape: {name: output, shape: [1, 2048, 1, 1]}`,
-			func(s *session, a *setShape) string {
-				m, dt, shape := s.m(), s.elemType(a.DType), []Dim(a.Shape)
-				s.oneOf(a.Shape != nil, a.Conversion != "", "shape or conversion")
-				if a.Conversion != "" {
-					shape = m.convertedShape(a.Name, a.Conversion)
-				}
-				t, known := m.Shapes().Type(a.Name)
-				s.want(!known || m.input(a.Name) != nil || agree(shape, t.Shape) && (dt == 0 || dt == t.Elem),
-					"%s is declared %s, but what makes it gives %s", quote(a.Name), ShapeText(shape), t)
-				m.SetIOShape(a.Name, dt, shape)
-				return fmt.Sprintf("%s is declared %s", quote(a.Name), ShapeText(shape))
-			}),
-		def("pin_dims", "give symbolic dimensions of the file fixed sizes, by symbol or as input.axis",
-			`pin_dims: {batch_size: 1}`, func(s *session, a *map[string]int64) string { return s.pinDims(*a) }),
+		def("add_input", func(s *session, a *io) string {
+			dt := s.elemType(a.DType)
+			s.m().AddInput(a.Name, dt, a.Shape)
+			return fmt.Sprintf("input %s: %s%s", quote(a.Name), model.ElemTypeName(dt), ShapeText(a.Shape))
+		}),
+		def("add_output", func(s *session, a *io) string {
+			s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape)
+			return "output " + quote(a.Name)
+		}),
+		def("remove_inputs", func(s *session, a *removeInputs) string {
+			s.m().RemoveInputs(a.Names, a.Only)
+			return "removed " + quoted(a.Names)
+		}),
+		def("remove_outputs", func(s *session, a *removeOutputs) string {
+			s.oneOf(a.Names != nil, a.Keep != nil, "names or keep")
+			if a.Keep != nil {
+				s.m().KeepOutputs(a.Keep)
+				return "kept " + quoted(a.Keep)
+			}
+			s.m().RemoveOutputs(a.Names)
+			return "removed " + quoted(a.Names)
+		}),
+		def("set_io_shape", func(s *session, a *setShape) string {
+			m, dt, shape := s.m(), s.elemType(a.DType), []Dim(a.Shape)
+			s.oneOf(a.Shape != nil, a.Conversion != "", "shape or conversion")
+			if a.Conversion != "" {
+				shape = m.convertedShape(a.Name, a.Conversion)
+			}
+			t, known := m.Shapes().Type(a.Name)
+			s.want(!known || m.input(a.Name) != nil || agree(shape, t.Shape) && (dt == 0 || dt == t.Elem),
+				"%s is declared %s, but what makes it gives %s", quote(a.Name), ShapeText(shape), t)
+			m.SetIOShape(a.Name, dt, shape)
+			return fmt.Sprintf("%s is declared %s", quote(a.Name), ShapeText(shape))
+		}),
+		def("pin_dims", func(s *session, a *map[string]int64) string { return s.pinDims(*a) }),
 	}
 }
 

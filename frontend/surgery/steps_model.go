@@ -67,123 +67,94 @@ func modelSteps() []*stepDef {
 	}
 	type nothing struct{}
 	return []*stepDef{
-		def("extract", "keep the part of the model between values; the result is compared with the same part of the "+
-			"model as it was; as: a name, the model stays beside it",
-			`extract: {inputs: [images], outputs: [/backbone/Relu_output_0]}`,
-			func(s *session, a *extract) string {
-				x := s.m().Extract(a.Inputs, a.Outputs)
-				text := fmt.Sprintf("%d of %d nodes", len(x.graph().Node), len(s.m().graph().Node))
-				s.put(cmp.Or(a.As, s.at), x, x.Clone(), "the part as it was cut out")
-				return text
-			}),
-		def("split", "cut the model into parts, which together compute what it does; the last part becomes the "+
-			"current model; file: also save the part as it is",
-			`split: {parts: [{name: head, inputs: [x], outputs: [t]}, {name: tail, inputs: [t], outputs: [y]}]}`,
-			func(s *session, a *struct{ Parts []part }) string {
-				var list []string
-				parts := lists.Map(a.Parts, func(p part) Part { return p.Part })
-				s.want(len(parts) > 0, "no parts are given")
-				models := s.m().Split(parts)
-				for i, x := range models {
-					s.put(parts[i].Name, x, x.Clone(), parts[i].Name+" as it was cut out")
-					if f := a.Parts[i].File; f != "" {
-						fail.Under("part "+quote(parts[i].Name), func() { s.save(s.cur(), f) })
-					}
-					list = append(list, fmt.Sprintf("%s (%d nodes)", parts[i].Name, len(x.graph().Node)))
+		def("extract", func(s *session, a *extract) string {
+			x := s.m().Extract(a.Inputs, a.Outputs)
+			text := fmt.Sprintf("%d of %d nodes", len(x.graph().Node), len(s.m().graph().Node))
+			s.put(cmp.Or(a.As, s.at), x, x.Clone(), "the part as it was cut out")
+			return text
+		}),
+		def("split", func(s *session, a *struct{ Parts []part }) string {
+			var list []string
+			parts := lists.Map(a.Parts, func(p part) Part { return p.Part })
+			s.want(len(parts) > 0, "no parts are given")
+			models := s.m().Split(parts)
+			for i, x := range models {
+				s.put(parts[i].Name, x, x.Clone(), parts[i].Name+" as it was cut out")
+				if f := a.Parts[i].File; f != "" {
+					fail.Under("part "+quote(parts[i].Name), func() { s.save(s.cur(), f) })
 				}
-				return strings.Join(list, ", ")
-			}),
-		reading(def("use", "make another model the current one, which the steps edit and which becomes the result",
-			`use: {model: head}`,
-			func(s *session, a *struct{ Model string }) string {
-				s.want(a.Model != "", "no model is named")
-				s.model(a.Model)
-				s.at = a.Model
-				return quote(a.Model)
-			})),
-		def("merge", "put models behind each other: outputs go to inputs of the same name, or as io_map says (output: "+
-			"input); prefixes for inner names; the result, called as (default merged), is compared with against "+
-			"(default original)",
-			`merge: {models: [head, tail], prefixes: ["", "tail/"]}`,
-			func(s *session, a *merge) string {
-				var ms []*Model
-				for _, n := range a.Names {
-					s.want(n != "", "a model without a name is to be merged")
-					ms = append(ms, s.model(n).m)
-				}
-				m := Merge(ms, a.MergeOptions)
-				ref, refName := s.original, cmp.Or(a.Against, mainName)
-				if refName != mainName {
-					ref = s.model(refName).ref
-				}
-				s.put(cmp.Or(a.As, "merged"), m, ref, refName)
-				s.cur().edited = true
-				return fmt.Sprintf("%d nodes, inputs %s, outputs %s", len(m.graph().Node), quoted(m.InputNames()),
-					quoted(m.OutputNames()))
-			}),
-		def("prefix_names", "put a prefix in front of the names of nodes, inner values and constants; graph inputs "+
-			"and outputs keep theirs",
-			`prefix_names: {prefix: "encoder/"}`,
-			func(s *session, a *struct{ Prefix string }) string {
-				s.want(a.Prefix != "", "no prefix is given")
-				s.m().Prefix(a.Prefix)
-				return quote(a.Prefix)
-			}),
-		reading(def("load", "read another model beside the current one",
-			`load: {file: tail.onnx, as: tail}`,
-			func(s *session, a *load) string {
-				s.want(a.As != "" && s.models[a.As] == nil, "as: %s; want a name that no model has", quote(a.As))
-				path := inDir(s.script.Dir, a.File)
-				s.res.Read = append(s.res.Read, path)
-				m := fail.Must(Load(path, s.opt.Limits))
-				m.Functions, m.Dims = s.original.Functions, s.original.Dims
-				s.models[a.As] = &entry{m: m, ref: m.Clone(), refName: a.As + " as it was read"}
-				return fmt.Sprintf("%s: %d nodes", quote(a.As), len(m.graph().Node))
-			})),
-		reading(def("save", "write a model (default: the current one), checked and with shapes, beside the result",
-			`save: {model: head, file: parts/head.onnx}`,
-			func(s *session, a *save) string {
-				s.save(s.model(a.Model), a.File)
-				return "file " + quote(a.File)
-			})),
-		def("simplify", "compute what is known from constants, take out nodes that do nothing, join Transposes and "+
-			"Reshapes, delete what nothing reads",
-			`simplify:`,
-			func(s *session, a *nothing) string {
-				d := s.m().Simplify()
-				return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted",
-					d.Folded, d.Bypassed, d.Pruned)
-			}),
-		def("prune", "delete nodes and constants that no graph output depends on",
-			`prune:`,
-			func(s *session, a *nothing) string {
-				ns, is := s.m().Prune()
-				return fmt.Sprintf("deleted %d nodes and %d constants", len(ns), len(is))
-			}),
-		reading(def("infer_shapes", "drop the shapes that the file states and infer them anew, those of outputs, too",
-			`infer_shapes:`,
-			func(s *session, a *nothing) string {
-				changed := s.m().InferShapes()
-				text := fmt.Sprintf("%d values have shapes", len(s.m().graph().ValueInfo))
-				return strings.Join(append([]string{text}, changed...), "; ")
-			})),
-		reading(def("clear_shapes", "drop the shapes of inner values", `clear_shapes:`,
-			func(s *session, a *nothing) string { return fmt.Sprintf("dropped %d", s.m().ClearShapes()) })),
-		reading(def("check", "stop unless the model is valid ONNX by now, with shapes that fit",
-			`check:`,
-			func(s *session, a *nothing) string {
-				s.m().undefined()
-				fail.Check(errors.Join(s.m().Shapes().Problems...))
-				fail.Check(s.m().Checked())
-				return "no findings"
-			})),
-		def("set_version", "set IR version and opset; nodes that would mean something else are an error",
-			`set_version: {ir: 8, opset: 17}`,
-			func(s *session, a *version) string {
-				s.want(a.IR != 0 || a.Opset != 0, "want ir, opset or both")
-				s.m().SetVersion(a.IR, a.Domain, a.Opset)
-				return fmt.Sprintf("IR version %d, opset %d", s.m().Proto.GetIrVersion(), s.m().Opset(a.Domain))
-			}),
+				list = append(list, fmt.Sprintf("%s (%d nodes)", parts[i].Name, len(x.graph().Node)))
+			}
+			return strings.Join(list, ", ")
+		}),
+		reading(def("use", func(s *session, a *struct{ Model string }) string {
+			s.want(a.Model != "", "no model is named")
+			s.model(a.Model)
+			s.at = a.Model
+			return quote(a.Model)
+		})),
+		def("merge", func(s *session, a *merge) string {
+			var ms []*Model
+			for _, n := range a.Names {
+				s.want(n != "", "a model without a name is to be merged")
+				ms = append(ms, s.model(n).m)
+			}
+			m := Merge(ms, a.MergeOptions)
+			ref, refName := s.original, cmp.Or(a.Against, mainName)
+			if refName != mainName {
+				ref = s.model(refName).ref
+			}
+			s.put(cmp.Or(a.As, "merged"), m, ref, refName)
+			s.cur().edited = true
+			return fmt.Sprintf("%d nodes, inputs %s, outputs %s", len(m.graph().Node), quoted(m.InputNames()),
+				quoted(m.OutputNames()))
+		}),
+		def("prefix_names", func(s *session, a *struct{ Prefix string }) string {
+			s.want(a.Prefix != "", "no prefix is given")
+			s.m().Prefix(a.Prefix)
+			return quote(a.Prefix)
+		}),
+		reading(def("load", func(s *session, a *load) string {
+			s.want(a.As != "" && s.models[a.As] == nil, "as: %s; want a name that no model has", quote(a.As))
+			path := inDir(s.script.Dir, a.File)
+			s.res.Read = append(s.res.Read, path)
+			m := fail.Must(Load(path, s.opt.Limits))
+			m.Functions, m.Dims = s.original.Functions, s.original.Dims
+			s.models[a.As] = &entry{m: m, ref: m.Clone(), refName: a.As + " as it was read"}
+			return fmt.Sprintf("%s: %d nodes", quote(a.As), len(m.graph().Node))
+		})),
+		reading(def("save", func(s *session, a *save) string {
+			s.save(s.model(a.Model), a.File)
+			return "file " + quote(a.File)
+		})),
+		def("simplify", func(s *session, a *nothing) string {
+			d := s.m().Simplify()
+			return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted",
+				d.Folded, d.Bypassed, d.Pruned)
+		}),
+		def("prune", func(s *session, a *nothing) string {
+			ns, is := s.m().Prune()
+			return fmt.Sprintf("deleted %d nodes and %d constants", len(ns), len(is))
+		}),
+		reading(def("infer_shapes", func(s *session, a *nothing) string {
+			changed := s.m().InferShapes()
+			text := fmt.Sprintf("%d values have shapes", len(s.m().graph().ValueInfo))
+			return strings.Join(append([]string{text}, changed...), "; ")
+		})),
+		reading(def("clear_shapes", func(s *session, a *nothing) string {
+			return fmt.Sprintf("dropped %d", s.m().ClearShapes())
+		})),
+		reading(def("check", func(s *session, a *nothing) string {
+			s.m().undefined()
+			fail.Check(errors.Join(s.m().Shapes().Problems...))
+			fail.Check(s.m().Checked())
+			return "no findings"
+		})),
+		def("set_version", func(s *session, a *version) string {
+			s.want(a.IR != 0 || a.Opset != 0, "want ir, opset or both")
+			s.m().SetVersion(a.IR, a.Domain, a.Opset)
+			return fmt.Sprintf("IR version %d, opset %d", s.m().Proto.GetIrVersion(), s.m().Opset(a.Domain))
+		}),
 		verifyStep(),
 		verifySplitStep(),
 	}

@@ -129,119 +129,92 @@ func nodeSteps() []*stepDef {
 	}
 	type rename struct{ Value, To string }
 	return []*stepDef{
-		reading(def("find", "list the nodes that a search finds; count: N fails for any other number",
-			`find: {nodes: {op: Reshape, count: 5}}`,
-			func(s *session, a *struct{ Nodes nodeSel }) string {
-				ns := s.nodes(&a.Nodes)
-				return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns))
-			})),
-		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or "+
-			"nothing is re-wired (only: true)",
-			`remove: {nodes: [/Reshape, /Slice]}`,
-			func(s *session, a *remove) string {
-				ns, opt := s.nodes(&a.Nodes), RemoveOptions{Input: -1, Only: a.Only}
-				if a.Input != nil {
-					opt.Input = *a.Input
-					s.want(opt.Input >= 0, "input %d; want 0 or more", opt.Input)
+		reading(def("find", func(s *session, a *struct{ Nodes nodeSel }) string {
+			ns := s.nodes(&a.Nodes)
+			return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns))
+		})),
+		def("remove", func(s *session, a *remove) string {
+			ns, opt := s.nodes(&a.Nodes), RemoveOptions{Input: -1, Only: a.Only}
+			if a.Input != nil {
+				opt.Input = *a.Input
+				s.want(opt.Input >= 0, "input %d; want 0 or more", opt.Input)
+			}
+			text := fmt.Sprintf("removed %d nodes: %s", len(ns), labels(ns))
+			s.m().Remove(ns, opt)
+			return text
+		}),
+		def("insert_before", func(s *session, a *insertBefore) string {
+			at := s.node(&a.Node)
+			i := s.place(&a.Input, at, at.Input, "input")
+			n, k := s.streamed(&a.New)
+			s.m().InsertBefore(at, i, n, k)
+			return fmt.Sprintf("%s in front of %s", label(n), label(at))
+		}),
+		def("insert_after", func(s *session, a *insertAfter) string {
+			v := s.value(&a.valueArg)
+			n, k := s.streamed(&a.New)
+			s.m().InsertAfter(v, n, k)
+			return fmt.Sprintf("%s behind %s", label(n), quote(v))
+		}),
+		def("add_nodes", func(s *session, a *struct{ Nodes []newNode }) string {
+			s.want(len(a.Nodes) > 0, "no nodes are given")
+			var made []*pb.NodeProto
+			for i := range a.Nodes {
+				made = append(made, s.addNode(&a.Nodes[i]))
+			}
+			return "added " + labels(made)
+		}),
+		def("replace", func(s *session, a *replace) string {
+			old := s.nodes(&a.Nodes)
+			var made []*pb.NodeProto
+			for i := range a.With {
+				made = append(made, s.standIn(&a.With[i], old))
+			}
+			text := "replaced " + labels(old)
+			s.m().Replace(old, made)
+			return text + " by " + labels(made)
+		}),
+		def("connect", func(s *session, a *connect) string {
+			v, to := s.value(&a.valueArg), s.node(&a.To)
+			i := s.place(&a.Input, to, to.Input, "input")
+			s.m().Connect(v, to, i)
+			return fmt.Sprintf("input %d of %s reads %s", i, label(to), quote(v))
+		}),
+		def("change_output", func(s *session, a *changeOutput) string {
+			n := s.node(&a.Node)
+			i := s.place(&a.Output, n, n.Output, "output")
+			s.choice("readers:", a.Readers, "follow", "stay")
+			s.m().ChangeOutput(n, i, a.To, a.Readers != "stay")
+			return fmt.Sprintf("output %d of %s is called %s", i, label(n), quote(a.To))
+		}),
+		def("set_attributes", func(s *session, a *setAttributes) string {
+			ns := s.nodes(&a.Nodes)
+			s.want(len(a.Set)+len(a.Remove) > 0, "nothing to do; want set or remove")
+			for _, n := range ns {
+				for _, k := range sortedKeys(a.Set) {
+					v := a.Set[k]
+					var x any
+					fail.Under("attribute "+quote(k), func() { x = attrValue(&v, s.script.Dir) })
+					s.m().SetAttribute(n, k, x)
 				}
-				text := fmt.Sprintf("removed %d nodes: %s", len(ns), labels(ns))
-				s.m().Remove(ns, opt)
-				return text
-			}),
-		def("insert_before", "put a new node onto one input of a node; $ among its inputs is what was read there (the "+
-			"first, where inputs are left out)",
-			`insert_before: {node: /conv, input: 0, new: {op: Transpose, attributes: {perm: [0, 3, 1, 2]}}}`,
-			func(s *session, a *insertBefore) string {
-				at := s.node(&a.Node)
-				i := s.place(&a.Input, at, at.Input, "input")
-				n, k := s.streamed(&a.New)
-				s.m().InsertBefore(at, i, n, k)
-				return fmt.Sprintf("%s in front of %s", label(n), label(at))
-			}),
-		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output "+
-			"instead; $ among its inputs is the value",
-			`insert_after: {node: /conv, new: {op: Relu}}`,
-			func(s *session, a *insertAfter) string {
-				v := s.value(&a.valueArg)
-				n, k := s.streamed(&a.New)
-				s.m().InsertAfter(v, n, k)
-				return fmt.Sprintf("%s behind %s", label(n), quote(v))
-			}),
-		def("add_nodes", "add nodes and re-wire nothing; an input may be a constant written in place",
-			`add_nodes: {nodes: [{op: Add, inputs: [x, {value: [1.5]}], outputs: [y]}]}`,
-			func(s *session, a *struct{ Nodes []newNode }) string {
-				s.want(len(a.Nodes) > 0, "no nodes are given")
-				var made []*pb.NodeProto
-				for i := range a.Nodes {
-					made = append(made, s.addNode(&a.Nodes[i]))
+				for _, k := range a.Remove {
+					s.m().RemoveAttribute(n, k)
 				}
-				return "added " + labels(made)
-			}),
-		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, "+
-			"unless outputs say otherwise",
-			`replace: {nodes: /act, with: [{op: HardSwish, inputs: [x]}]}`,
-			func(s *session, a *replace) string {
-				old := s.nodes(&a.Nodes)
-				var made []*pb.NodeProto
-				for i := range a.With {
-					made = append(made, s.standIn(&a.With[i], old))
-				}
-				text := "replaced " + labels(old)
-				s.m().Replace(old, made)
-				return text + " by " + labels(made)
-			}),
-		def("connect", "let one input of a node read another value",
-			`connect: {node: /a, output: 0, to: /b, input: 1}`,
-			func(s *session, a *connect) string {
-				v, to := s.value(&a.valueArg), s.node(&a.To)
-				i := s.place(&a.Input, to, to.Input, "input")
-				s.m().Connect(v, to, i)
-				return fmt.Sprintf("input %d of %s reads %s", i, label(to), quote(v))
-			}),
-		def("change_output", "give an output of a node another name, such as that of a graph output; readers: follow "+
-			"(default) or stay",
-			`change_output: {node: /conv, to: output_0}`,
-			func(s *session, a *changeOutput) string {
-				n := s.node(&a.Node)
-				i := s.place(&a.Output, n, n.Output, "output")
-				s.choice("readers:", a.Readers, "follow", "stay")
-				s.m().ChangeOutput(n, i, a.To, a.Readers != "stay")
-				return fmt.Sprintf("output %d of %s is called %s", i, label(n), quote(a.To))
-			}),
-		def("set_attributes", "set and remove attributes of nodes by name; the others stay",
-			`set_attributes: {nodes: {op: Softmax}, set: {axis: 1}}`,
-			func(s *session, a *setAttributes) string {
-				ns := s.nodes(&a.Nodes)
-				s.want(len(a.Set)+len(a.Remove) > 0, "nothing to do; want set or remove")
-				for _, n := range ns {
-					for _, k := range sortedKeys(a.Set) {
-						v := a.Set[k]
-						var x any
-						fail.Under("attribute "+quote(k), func() { x = attrValue(&v, s.script.Dir) })
-						s.m().SetAttribute(n, k, x)
-					}
-					for _, k := range a.Remove {
-						s.m().RemoveAttribute(n, k)
-					}
-				}
-				return fmt.Sprintf("%d nodes: set %s, removed %s", len(ns), quoted(sortedKeys(a.Set)), quoted(a.Remove))
-			}),
-		def("rename_node", "give a node another name",
-			`rename_node: {node: {output: y}, to: /head/Conv}`,
-			func(s *session, a *renameNode) string {
-				n := s.node(&a.Node)
-				refuse(a.To == "" || n.GetName() != a.To && len(s.m().Find(Query{Name: a.To})) > 0, n,
-					"cannot be called %s: the name is empty or taken", quote(a.To))
-				old := label(n)
-				n.Name = proto.String(a.To)
-				return fmt.Sprintf("%s is called %s", old, quote(a.To))
-			}),
-		def("rename", "give a value another name everywhere: inner value, graph input or output, initializer",
-			`rename: {value: output_0, to: boxes}`,
-			func(s *session, a *rename) string {
-				s.m().RenameValue(a.Value, a.To)
-				return fmt.Sprintf("%s is called %s", quote(a.Value), quote(a.To))
-			}),
+			}
+			return fmt.Sprintf("%d nodes: set %s, removed %s", len(ns), quoted(sortedKeys(a.Set)), quoted(a.Remove))
+		}),
+		def("rename_node", func(s *session, a *renameNode) string {
+			n := s.node(&a.Node)
+			refuse(a.To == "" || n.GetName() != a.To && len(s.m().Find(Query{Name: a.To})) > 0, n,
+				"cannot be called %s: the name is empty or taken", quote(a.To))
+			old := label(n)
+			n.Name = proto.String(a.To)
+			return fmt.Sprintf("%s is called %s", old, quote(a.To))
+		}),
+		def("rename", func(s *session, a *rename) string {
+			s.m().RenameValue(a.Value, a.To)
+			return fmt.Sprintf("%s is called %s", quote(a.Value), quote(a.To))
+		}),
 	}
 }
 

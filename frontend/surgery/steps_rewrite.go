@@ -77,111 +77,86 @@ func rewriteSteps() []*stepDef {
 		Output     string
 	}
 	return []*stepDef{
-		def("rewrite_gemm_as_conv", "Flatten or Reshape + Gemm → Conv with a kernel of the map's size; the result is "+
-			"[N,K,1,1], with flat: true [N,K] as before; r, s, c, k are checked, or given where shapes are not known; "+
-			"after: the map that is read",
-			`rewrite_gemm_as_conv: {nodes: /fc/Gemm, r: 10, s: 25, c: 8, k: 2048}`,
-			func(s *session, a *gemmConv) string {
-				ns, opt := s.nodes(&a.Nodes), a.Conv.checked()
-				opt.Flat = a.Flat
-				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
-					"name and after are for one node, %d are named", len(ns))
-				return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
-					return s.m().RewriteGemmAsConv(n, opt)
-				})
-			}),
-		def("rewrite_gemm_as_sliced_convs", "Gemm + Slices (or Split) → one Conv per slice with its rows of the "+
-			"weights; with sizes and outputs the pieces are those, for Slices that were removed before",
-			`rewrite_gemm_as_sliced_convs: {node: /cls/Gemm}`,
-			func(s *session, a *slicedConvs) string {
-				n, opt := s.node(&a.Node), a.Conv.checked()
-				s.want((a.Sizes == nil) == (a.Outputs == nil), "sizes and outputs go together")
-				old := label(n)
-				convs := s.m().RewriteGemmAsSlicedConvs(n, a.Sizes, a.Outputs, opt)
-				return fmt.Sprintf("%s → %s", old, labels(convs))
-			}),
-		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → 1×1 "+
-			"Conv; layout: channels_last (default) keeps what is around as it is, channels_first says that it reads "+
-			"and gives [N,C,H,W] by now",
-			`rewrite_matmul_as_conv: {nodes: {regex: "/mlp/fc[12]/MatMul"}, layout: channels_first}`,
-			func(s *session, a *matmulConv) string {
-				ns := s.nodes(&a.Nodes)
-				s.choice("layout", a.Layout, "channels_last", "channels_first")
-				opt := MatMulOptions{ChannelsFirst: a.Layout == "channels_first", KeepBias: a.KeepBias}
-				return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
-					return s.m().RewriteMatMulAsConv(n, opt)
-				})
-			}),
-		def("rewrite_matmul_as_einsum", "MatMul → Einsum with an equation, or without one with that of MatMul",
-			`rewrite_matmul_as_einsum: {equations: {/attn/MatMul: "nchq,nchk->nkhq"}}`,
-			func(s *session, a *einsum) string {
-				s.want((a.Nodes == nil) != (a.Equations == nil),
-					"want nodes (with equation), or equations (a map from nodes), one of them")
-				for _, k := range sortedKeys(a.Equations) {
-					n := s.m().Node(k)
-					s.m().RewriteMatMulAsEinsum(n, a.Equations[k])
+		def("rewrite_gemm_as_conv", func(s *session, a *gemmConv) string {
+			ns, opt := s.nodes(&a.Nodes), a.Conv.checked()
+			opt.Flat = a.Flat
+			s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
+				"name and after are for one node, %d are named", len(ns))
+			return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
+				return s.m().RewriteGemmAsConv(n, opt)
+			})
+		}),
+		def("rewrite_gemm_as_sliced_convs", func(s *session, a *slicedConvs) string {
+			n, opt := s.node(&a.Node), a.Conv.checked()
+			s.want((a.Sizes == nil) == (a.Outputs == nil), "sizes and outputs go together")
+			old := label(n)
+			convs := s.m().RewriteGemmAsSlicedConvs(n, a.Sizes, a.Outputs, opt)
+			return fmt.Sprintf("%s → %s", old, labels(convs))
+		}),
+		def("rewrite_matmul_as_conv", func(s *session, a *matmulConv) string {
+			ns := s.nodes(&a.Nodes)
+			s.choice("layout", a.Layout, "channels_last", "channels_first")
+			opt := MatMulOptions{ChannelsFirst: a.Layout == "channels_first", KeepBias: a.KeepBias}
+			return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
+				return s.m().RewriteMatMulAsConv(n, opt)
+			})
+		}),
+		def("rewrite_matmul_as_einsum", func(s *session, a *einsum) string {
+			s.want((a.Nodes == nil) != (a.Equations == nil),
+				"want nodes (with equation), or equations (a map from nodes), one of them")
+			for _, k := range sortedKeys(a.Equations) {
+				n := s.m().Node(k)
+				s.m().RewriteMatMulAsEinsum(n, a.Equations[k])
+			}
+			if a.Nodes == nil {
+				return fmt.Sprintf("%d MatMuls → Einsum: %s", len(a.Equations), quoted(sortedKeys(a.Equations)))
+			}
+			ns := s.nodes(a.Nodes)
+			for _, n := range ns {
+				s.m().RewriteMatMulAsEinsum(n, a.Equation)
+			}
+			return fmt.Sprintf("%d MatMuls → Einsum: %s", len(ns), labels(ns))
+		}),
+		def("insert_transpose_pair", func(s *session, a *transposePair) string {
+			ns := s.nodes(&a.Nodes)
+			for _, n := range ns {
+				s.m().InsertTransposePair(n, a.Before, a.After)
+			}
+			return fmt.Sprintf("around %d nodes: %s", len(ns), labels(ns))
+		}),
+		def("insert_slices", func(s *session, a *insertSlices) string {
+			v := s.value(&a.valueArg)
+			outs := s.m().InsertSlices(v, a.Cut.along(a.Axis), a.Outputs)
+			return fmt.Sprintf("%s is cut into %s", quote(v), quoted(outs))
+		}),
+		def("insert_concat", func(s *session, a *insertConcat) string {
+			s.oneOf(a.Values != nil, a.Nodes != nil, "values or nodes")
+			values := a.Values
+			if a.Nodes != nil {
+				for _, n := range s.nodes(a.Nodes) {
+					refuse(len(n.Output) != 1, n, "has %d outputs; name values instead", len(n.Output))
+					values = append(values, n.Output[0])
 				}
-				if a.Nodes == nil {
-					return fmt.Sprintf("%d MatMuls → Einsum: %s", len(a.Equations), quoted(sortedKeys(a.Equations)))
-				}
-				ns := s.nodes(a.Nodes)
-				for _, n := range ns {
-					s.m().RewriteMatMulAsEinsum(n, a.Equation)
-				}
-				return fmt.Sprintf("%d MatMuls → Einsum: %s", len(ns), labels(ns))
-			}),
-		def("insert_transpose_pair", "Transposes around nodes: before input 0 and after output 0",
-			`insert_transpose_pair: {nodes: {op: LayerNormalization}, before: [0, 2, 3, 1], after: [0, 3, 1, 2]}`,
-			func(s *session, a *transposePair) string {
-				ns := s.nodes(&a.Nodes)
-				for _, n := range ns {
-					s.m().InsertTransposePair(n, a.Before, a.After)
-				}
-				return fmt.Sprintf("around %d nodes: %s", len(ns), labels(ns))
-			}),
-		def("insert_slices", "Slices of a value along an axis: count equal pieces, pieces of size, both, or sizes; "+
-			"readers of the value stay",
-			`insert_slices: {node: /qkv, axis: 1, count: 3, outputs: [q, k, v]}`,
-			func(s *session, a *insertSlices) string {
-				v := s.value(&a.valueArg)
-				outs := s.m().InsertSlices(v, a.Cut.along(a.Axis), a.Outputs)
-				return fmt.Sprintf("%s is cut into %s", quote(v), quoted(outs))
-			}),
-		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; to "+
-			"and input: who reads it",
-			`insert_concat: {values: [a, b], axis: 1, output: ab, to: /conv, input: 0}`,
-			func(s *session, a *insertConcat) string {
-				s.oneOf(a.Values != nil, a.Nodes != nil, "values or nodes")
-				values := a.Values
-				if a.Nodes != nil {
-					for _, n := range s.nodes(a.Nodes) {
-						refuse(len(n.Output) != 1, n, "has %d outputs; name values instead", len(n.Output))
-						values = append(values, n.Output[0])
-					}
-				}
-				var to *pb.NodeProto
-				index := 0
-				if a.To != nil {
-					to = s.node(a.To)
-					index = s.place(&a.Input, to, to.Input, "input")
-				}
-				out := s.m().InsertConcat(values, a.Axis, a.Name, a.Output, to, index)
-				return fmt.Sprintf("%s joins %d values", quote(out), len(values))
-			}),
-		def("insert_slices_concat", "cut a value (or the output of the node of that name) along one axis and join the "+
-			"pieces along another: a Reshape made of Slices; before: the only node that reads the result, else all "+
-			"readers do",
-			`insert_slices_concat: {after: /patch/Conv, slice_axis: 2, count: 16, concat_axis: 3}`,
-			func(s *session, a *slicesConcat) string {
-				var v string
-				fail.Under("after", func() { v = s.m().ValueOf(a.After) })
-				var before *pb.NodeProto
-				if a.Before != nil {
-					before = s.node(a.Before)
-				}
-				out := s.m().InsertSlicesConcat(v, a.Cut.along(a.SliceAxis), a.ConcatAxis, before, a.Output)
-				return fmt.Sprintf("%s is joined from pieces of %s", quote(out), quote(v))
-			}),
+			}
+			var to *pb.NodeProto
+			index := 0
+			if a.To != nil {
+				to = s.node(a.To)
+				index = s.place(&a.Input, to, to.Input, "input")
+			}
+			out := s.m().InsertConcat(values, a.Axis, a.Name, a.Output, to, index)
+			return fmt.Sprintf("%s joins %d values", quote(out), len(values))
+		}),
+		def("insert_slices_concat", func(s *session, a *slicesConcat) string {
+			var v string
+			fail.Under("after", func() { v = s.m().ValueOf(a.After) })
+			var before *pb.NodeProto
+			if a.Before != nil {
+				before = s.node(a.Before)
+			}
+			out := s.m().InsertSlicesConcat(v, a.Cut.along(a.SliceAxis), a.ConcatAxis, before, a.Output)
+			return fmt.Sprintf("%s is joined from pieces of %s", quote(out), quote(v))
+		}),
 	}
 }
 

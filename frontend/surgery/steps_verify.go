@@ -101,28 +101,24 @@ func verifyStep() *stepDef {
 		Partial       bool
 		Restore       []yaml.Node
 	}
-	d := reading(def("verify", "compare with the model as it was: equal: true, or within atol + rtol of the largest "+
-		"value; inputs and outputs map new names to old ones, restore: steps on a copy that restore the old interface "+
-		"back; data: given inputs, cases: how many",
-		`verify: {rtol: 1e-6, cases: 5, outputs: {scores_4d: scores}, reshape: true}`,
-		func(s *session, a *verify) string {
-			e := s.cur()
-			ref, refName := e.ref, e.refName
-			if a.Against == mainName {
-				ref, refName = s.original, mainName
-			} else if a.Against != "" {
-				ref, refName = s.model(a.Against).m, a.Against
-			}
-			opt, got := s.tolerance(&a.toleranceArgs, ref), e.m
-			opt.Inputs, opt.Outputs, opt.Reshape, opt.Partial = a.Inputs, a.Outputs, a.Reshape, a.Partial
-			if len(a.Restore) > 0 {
-				got = s.restored(a.Restore)
-			}
-			c := Compare(got, ref, opt)
-			text := s.compared(refName, c)
-			e.edited = false
-			return text
-		}))
+	d := reading(def("verify", func(s *session, a *verify) string {
+		e := s.cur()
+		ref, refName := e.ref, e.refName
+		if a.Against == mainName {
+			ref, refName = s.original, mainName
+		} else if a.Against != "" {
+			ref, refName = s.model(a.Against).m, a.Against
+		}
+		opt, got := s.tolerance(&a.toleranceArgs, ref), e.m
+		opt.Inputs, opt.Outputs, opt.Reshape, opt.Partial = a.Inputs, a.Outputs, a.Reshape, a.Partial
+		if len(a.Restore) > 0 {
+			got = s.restored(a.Restore)
+		}
+		c := Compare(got, ref, opt)
+		text := s.compared(refName, c)
+		e.edited = false
+		return text
+	}))
 	keys := d.check
 	d.check = func(n *yaml.Node, depth int) {
 		keys(n, depth)
@@ -158,17 +154,14 @@ func verifySplitStep() *stepDef {
 		Whole         string
 		toleranceArgs `yaml:",inline"`
 	}
-	return reading(def("verify_split", "run parts one after the other, each with what those before give, and compare "+
-		"with the whole model (default: the original)",
-		`verify_split: {parts: [head, tail], equal: true}`,
-		func(s *session, a *verifySplit) string {
-			whole, name := s.original, mainName
-			if a.Whole != "" && a.Whole != mainName {
-				whole, name = s.model(a.Whole).m, a.Whole
-			}
-			s.want(len(a.Parts) > 0, "no parts are named")
-			parts := lists.Map(a.Parts, func(p string) *Model { return s.model(p).m })
-			c := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
-			return s.compared(name, c)
-		}))
+	return reading(def("verify_split", func(s *session, a *verifySplit) string {
+		whole, name := s.original, mainName
+		if a.Whole != "" && a.Whole != mainName {
+			whole, name = s.model(a.Whole).m, a.Whole
+		}
+		s.want(len(a.Parts) > 0, "no parts are named")
+		parts := lists.Map(a.Parts, func(p string) *Model { return s.model(p).m })
+		c := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
+		return s.compared(name, c)
+	}))
 }
