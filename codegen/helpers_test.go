@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -212,133 +214,21 @@ var warnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -W
 var includes = strings.Fields("-I. -Inncc -Inncc/cmsis_nn")
 
 // models are small networks that show every form the emitted C can have.
-func models() []*model {
-	const conv = `
-		const %w : f32[4,3,3,3] = rand 1
-		%c = Conv(%x, %w)
-		%s = Sigmoid(%c)`
-	const qconv = `
-		const %w : i8[4,3,3,3] q(axis=0,0.01:0,0.02:0,0.015:0,0.0125:0) = rand 1
-		const %b : i32[4] q(axis=0,0.0005:0,0.001:0,0.00075:0,0.000625:0) = {100,-200,300,-400}
-		%c : i8[1,4,4,4] q(0.1:3) = Conv(%x, %w, %b)`
-	return []*model{
-		{prefix: "plain", src: `
-			in %x : f32[1,3,6,6]` + conv + `
-			out "y" = %s`, unit: codegen.Model{Classes: map[string][]string{"y": {"a", "*/ \"\\\n??/", "ä"}}}},
-		{prefix: "native", native: true, src: `
-			in %x : f32[1,3,6,6]` + conv + `
-			out "y" = %s`},
-		{prefix: "quantised", src: `
-			in %x : i8[1,3,6,6] q(0.05:-7)` + qconv + `
-			out "y" = %c`},
-		{prefix: "qnative", native: true, src: `
-			in %x : i8[1,3,6,6] q(0.05:-7)` + qconv + `
-			out "y" = %c`},
-		{prefix: "noweights", src: `
-			in %x : f32[2,3]
-			in %z : f32[2,3]
-			%y = Add(%x, %z)
-			out "y" = %y`},
-		{prefix: "nosteps", src: `
-			in %x : f32[2,3]
-			const %s : i64[1] = {6}
-			%y = Reshape(%x, %s)
-			out "y" = %y`},
-		{prefix: "scalars", src: `
-			in %x : f32[]
-			in %z : f32[]
-			const %k : f32[] = {-1.17549435e-38}
-			%y = Mul(%x, %z)
-			%v = Add(%y, %k)
-			out "y" = %y
-			out "v" = %v`},
-		{prefix: "empty", src: `
-			in %x : i8[0,3] q(0.5:1)
-			in %z : f32[2]
-			%y = Relu(%z)
-			out "y" = %y`},
-		{prefix: "types", src: `
-			in %a : bool[5]
-			in %b : i64[3]
-			in %c : f16[4]
-			in %d : u8[4] q(0.5:128)
-			in %e : i16[4] q(0.001:0)
-			in %f : f64[2]
-			in %h : i32[3] q(0.25:-5)
-			in %p : i8[2,3,4] q(axis=1,0.5:-3000,0.0625:7,128.0:127)
-			in %q : i8[3,1,5] q(axis=0,0.5:3,0.0625:-7,0.25:0)
-			in %r : i8[5] q(0.25:-3000)
-			%na = Identity(%a)
-			%nb = Identity(%b)
-			%nc = Identity(%c)
-			%nd : u8[4] q(0.5:128) = Identity(%d)
-			%ne : i16[4] q(0.001:0) = Identity(%e)
-			%nf = Identity(%f)
-			%nh : i32[3] q(0.25:-5) = Identity(%h)
-			%np : i8[2,3,4] q(0.5:3) = BitCast(%p) {to=3}
-			%nq : i8[3,1,5] q(0.5:3) = BitCast(%q) {to=3}
-			%nr : i8[5] q(0.5:3) = BitCast(%r) {to=3}
-			%op : i8[2,3,4] q(0.5:3) = Identity(%np)
-			%oq : i8[3,1,5] q(0.5:3) = Identity(%nq)
-			%or : i8[5] q(0.5:3) = Identity(%nr)
-			out "na" = %na
-			out "nb" = %nb
-			out "nc" = %nc
-			out "nd" = %nd
-			out "ne" = %ne
-			out "nf" = %nf
-			out "nh" = %nh
-			out "np" = %op
-			out "nq" = %oq
-			out "nr" = %or`},
-		{prefix: "constants", src: `
-			in %x : f32[6]
-			const %k : f32[6] = {inf,-inf,nan,1e-45,-0.0,3.4028235e38}
-			const %l : i64[3] = {-9223372036854775808,9223372036854775807,0}
-			const %m : i32[2] = {-2147483648,2147483647}
-			const %n : f64[2] = {1e-308,-1e308}
-			const %o : u8[2] = {0,255}
-			%y = Add(%x, %k)
-			%a = Identity(%l)
-			%b = Identity(%m)
-			%c = Identity(%n)
-			%d = Identity(%o)
-			out "y" = %y
-			out "a" = %a
-			out "b" = %b
-			out "c" = %c
-			out "d" = %d`},
-		{prefix: "camera", unit: codegen.Model{Preprocess: []codegen.Preprocess{cameraOf("x"), soundOf("z")}}, src: `
-			in %x : i8[1,3,5,7] q(0.0078125:0)
-			in %z : f32[2,30]
-			%y : i8[1,3,5,7] q(0.0078125:0) = Identity(%x)
-			%w = Relu(%z)
-			out "y" = %y
-			out "w" = %w`},
-		{prefix: "hostile", unit: codegen.Model{Source: "*/ int evil; /* ??/\n\\"}, opt: codegen.Options{Board: "a*/b",
-			Notes: []string{"line\none `x` */"}}, src: `
-			in %"*/ #error x /*" : f32[2]
-			in %"??/" : f32[2]
-			in %"tail\\" : f32[2]
-			in %"memcpy" : f32[2]
-			in %"run" : f32[2]
-			in %"step_0" : f32[2]
-			in %"p0" : f32[2]
-			in %"weights_0_const" : f32[2]
-			in %"int" : f32[2]
-			in %"a.b" : f32[2]
-			in %"a_b" : f32[2]
-			in %"A_B" : f32[2]
-			in %"9\"\n" : f32[2]
-			in %"größe 世界" : f32[2]
-			in %"quantize_a" : f32[2]
-			const %k : f32[2] = {1,2}
-			%t = Sum(%"*/ #error x /*", %"??/", %"tail\\", %"memcpy", %"run", %"step_0", %"p0", %"weights_0_const",
-				%"int", %"a.b", %"a_b", %"A_B", %"9\"\n", %"größe 世界", %"quantize_a")
-				name "*/ evil(); /*" from "??/", "*/\n"
-			%y = Mul(%t, %k)
-			out "*/" = %y`},
+func models() (list []*model) {
+	more := map[string]model{
+		"plain":   {unit: codegen.Model{Classes: map[string][]string{"y": {"a", "*/ \"\\\n??/", "ä"}}}},
+		"native":  {native: true},
+		"qnative": {native: true},
+		"camera":  {unit: codegen.Model{Preprocess: []codegen.Preprocess{cameraOf("x"), soundOf("z")}}},
+		"hostile": {unit: codegen.Model{Source: "*/ int evil; /* ??/\n\\"}, opt: codegen.Options{Board: "a*/b",
+			Notes: []string{"line\none `x` */"}}},
 	}
+	for _, f := range bug.Must(txtar.ParseFile("testdata/models.txtar")).Files {
+		m := more[f.Name]
+		m.prefix, m.src = f.Name, string(f.Data)
+		list = append(list, &m)
+	}
+	return list
 }
 
 // cameraOf is preprocessing of frames for an input [1,3,5,7].

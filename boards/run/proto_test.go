@@ -5,6 +5,7 @@ package run
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"os"
 	"strings"
 	"testing"
 
@@ -80,63 +81,10 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-const sampleMap = `Discarded input sections
- .text.unused   0x0000000000000000       0x40 /t/0000-kws.c.o
-
-Linker script and memory map
-
-.vectors        0x0000000000000000       0x40
- *(.vectors)
- .vectors       0x0000000000000000       0x40 /t/0003-startup.c.o
-.weights        0x0000000000000040       0x30
- .rodata.kws_weights
-                0x0000000000000040       0x1d /t/0000-kws.c.o
- *fill*         0x000000000000005d        0x3 
- .rodata        0x0000000000000060       0x10 /t/0001-kws_weights.S.o
-.text           0x0000000000000400      0x100
- .text.kws_run  0x0000000000000400       0x20 /t/0000-kws.c.o
-                0x0000000000000400                kws_run
- *fill*         0x0000000000000420        0x4 
- .text          0x0000000000000424       0x30 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memcpy.o)
- .text          0x0000000000000424       0x20 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-strlen.o)
- .text          0x0000000000000424        0x8 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
- .text.arm_convolve_s8
-                0x0000000000000454       0x60 /opt/libcmsis-nn.a(arm_convolve_s8.o)
-.data           0x0000000020000000        0x8 load address 0x0000000000000500
- .data._impure_ptr
-                0x0000000020000000        0x8 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-impure.o)
-.arena          0x0000000020000040      0x480
- .bss.nncc_harness_store
-                0x0000000020000040      0x480 /t/0002-model_glue.c.o
-.bss            0x0000000020000500        0x4
- COMMON         0x0000000020000500        0x4 /t/0003-startup.c.o
-
-/DISCARD/
- .comment       0x0000000000000000       0x20 /t/0000-kws.c.o
- .text.gone     0x0000000000000000       0x20 /t/0000-kws.c.o
-.ARM.attributes
-                0x0000000000000000       0x2e
- .ARM.attributes
-                0x0000000000000000       0x2e /t/0000-kws.c.o
-
-Cross Reference Table
-
-Symbol                                            File
-_impure_ptr                                       /usr/lib/arm-none-eabi/lib/libc.a(libc_a-impure.o)
-                                                  /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
-kws_run                                           /t/0000-kws.c.o
-                                                  /t/0002-model_glue.c.o
-memcpy                                            /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memcpy.o)
-                                                  /t/0003-startup.c.o
-                                                  /t/0000-kws.c.o
-memmove                                           /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
-                                                  /opt/libcmsis-nn.a(arm_convolve_s8.o)
-strlen                                            /usr/lib/arm-none-eabi/lib/libc.a(libc_a-strlen.o)
-                                                  /t/0002-model_glue.c.o
-`
-
 func TestParseMap(t *testing.T) {
-	s := testenv.Must(parseMap(strings.NewReader(sampleMap), map[string]Origin{
+	f := testenv.Must(os.Open("testdata/kws.map"))(t)
+	defer f.Close()
+	s := testenv.Must(parseMap(f, map[string]Origin{
 		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness,
 		"0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels}))(t)
 	want := map[Origin]Section{

@@ -3,6 +3,7 @@
 package reference_test
 
 import (
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -24,63 +25,9 @@ var table = kernel.NewTable(reference.Kernels)
 
 // promised are the operators that nncc compiles in float32 and in int8: T
 // stands for the element type, Q for a quantisation, W for one of weights.
-const promised = `
-Conv: in x T[1,4,8,8] Q; const w T[6,4,3,3] W; T[1,6,6,6] Q = Conv(%x, %w)
-Conv groups: in x T[1,4,8,8] Q; const w T[6,2,3,3] W; T[1,6,4,4] Q = Conv(%x, %w) {group=2, dilations=[2,2]}
-Conv 1-D: in x T[1,4,8] Q; const w T[6,4,3] W; T[1,6,6] Q = Conv(%x, %w)
-Conv depthwise: in x T[1,4,8,8] Q; const w T[8,1,3,3] W; T[1,8,6,6] Q = Conv(%x, %w) {group=4}
-ConvTranspose: in x T[1,4,8,8] Q; const w T[4,6,2,2] W; T[1,6,16,16] Q = ConvTranspose(%x, %w) {strides=[2,2]}
-Gemm: in x T[1,8] Q; const w T[8,4] W; T[1,4] Q = Gemm(%x, %w)
-MatMul: in x T[3,8] Q; const w T[8,4] W; T[3,4] Q = MatMul(%x, %w)
-MatMul dynamic: in x T[2,3,8] Q; in y T[2,8,4] Q; T[2,3,4] Q = MatMul(%x, %y)
-Add: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Add(%x, %y)
-Mul: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Mul(%x, %y)
-Mul broadcast: in x T[1,3,4,4] Q; in y T[1,3,1,1] Q; T[1,3,4,4] Q = Mul(%x, %y)
-Min: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Min(%x, %y)
-Max: in x T[1,3,4,4] Q; in y T[4] Q; T[1,3,4,4] Q = Max(%x, %y)
-AveragePool: in x T[1,3,7,7] Q; T[1,3,4,4] Q = AveragePool(%x) {kernel_shape=[2,2], strides=[2,2], ceil_mode=1}
-AveragePool pads: in x T[1,3,7,7] Q; T[1,3,4,4] Q = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[0,1,2,1], count_include_pad=1}
-MaxPool: in x T[1,3,7,7] Q; T[1,3,4,4] Q = MaxPool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[0,1,2,1]}
-GlobalAveragePool: in x T[1,3,7,7] Q; T[1,3,1,1] Q = GlobalAveragePool(%x)
-GlobalMaxPool: in x T[1,3,7,7] Q; T[1,3,1,1] Q = GlobalMaxPool(%x)
-Relu: in x T[1,3,4,4] Q; T[1,3,4,4] Q = Relu(%x)
-Clip: in x T[1,3,4,4] Q; constf lo f32[]; constf hi f32[]; T[1,3,4,4] Q = Clip(%x, %lo, %hi)
-Softmax: in x T[1,3,4,4] Q; T[1,3,4,4] q(0.00390625:-128) = Softmax(%x) {axis=1}
-Concat: in x T[1,3,4,4] Q; in y T[1,5,4,4] Q; T[1,8,4,4] Q = Concat(%x, %y) {axis=1}
-Pad: in x T[1,3,4,4] Q; ints p i64[8] {0,0,1,1,0,0,2,2}; T[1,3,7,7] Q = Pad(%x, %p)
-Transpose: in x T[1,3,4,5] Q; T[1,5,3,4] Q = Transpose(%x) {perm=[0,3,1,2]}
-Reshape: in x T[1,3,4,5] Q; ints s i64[2] {3,20}; T[3,20] Q = Reshape(%x, %s)
-Flatten: in x T[1,3,4,5] Q; T[1,60] Q = Flatten(%x)
-Squeeze: in x T[1,3,4,5] Q; T[3,4,5] Q = Squeeze(%x)
-Unsqueeze: in x T[3,4] Q; ints s i64[1] {0}; T[1,3,4] Q = Unsqueeze(%x, %s)
-Sub: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Sub(%x, %y)
-Div: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Div(%x, %y)
-Sigmoid: in x T[7] Q; T[7] Q = Sigmoid(%x)
-Tanh: in x T[7] Q; T[7] Q = Tanh(%x)
-HardSwish: in x T[7] Q; T[7] Q = HardSwish(%x)
-HardSigmoid: in x T[7] Q; T[7] Q = HardSigmoid(%x)
-LeakyRelu: in x T[7] Q; T[7] Q = LeakyRelu(%x)
-PRelu: in x T[1,3,4,4] Q; constf k f32[3,1,1]; T[1,3,4,4] Q = PRelu(%x, %k)
-Elu: in x T[7] Q; T[7] Q = Elu(%x)
-Gelu: in x T[7] Q; T[7] Q = Gelu(%x)
-Erf: in x T[7] Q; T[7] Q = Erf(%x)
-Exp: in x T[7] Q; T[7] Q = Exp(%x)
-Sqrt: in x T[7] Q; T[7] Q = Sqrt(%x)
-Pow: in x T[7] Q; constf k f32[]; T[7] Q = Pow(%x, %k)
-Slice: in x T[1,3,6,6] Q; ints s i64[1] {1}; ints e i64[1] {4}; T[1,3,3,6] Q = Slice(%x, %s, %e, %axis)
-Split: in x T[1,6,4,4] Q; T[1,3,4,4] Q = Split(%x) {axis=1}
-Resize nearest: in x T[1,3,4,4] Q; constf s f32[4] {1,1,2,2}; T[1,3,8,8] Q = Resize(%x, -, %s)
-Resize linear: in x T[1,3,4,4] Q; constf s f32[4] {1,1,2,2}; T[1,3,8,8] Q = Resize(%x, -, %s) {mode="linear"}
-DepthToSpace: in x T[1,8,4,4] Q; T[1,2,8,8] Q = DepthToSpace(%x) {blocksize=2}
-SpaceToDepth: in x T[1,2,4,4] Q; T[1,8,2,2] Q = SpaceToDepth(%x) {blocksize=2}
-ReduceMean: in x T[1,3,4,4] Q; ints a i64[2] {2,3}; T[1,3,1,1] Q = ReduceMean(%x, %a)
-ReduceSum: in x T[1,3,4,4] Q; ints a i64[1] {1}; T[1,1,4,4] Q = ReduceSum(%x, %a)
-ReduceMax: in x T[1,3,4,4] Q; ints a i64[1] {1}; T[1,1,4,4] Q = ReduceMax(%x, %a)
-ArgMax: in x T[1,9] Q; i64[1,1] = ArgMax(%x) {axis=1}
-Gather: in x T[4,9] Q; ints i i64[2] {1,3}; T[2,9] Q = Gather(%x, %i)
-LayerNormalization: in x T[2,9] Q; constf s f32[9]; constf b f32[9]; T[2,9] Q = LayerNormalization(%x, %s, %b)
-BatchNormalization: in x T[1,3,4,4] Q; constf s f32[3]; constf b f32[3]; constf m f32[3]; constf v f32[3] {1,2,3}; T[1,3,4,4] Q = BatchNormalization(%x, %s, %b, %m, %v)
-`
+//
+//go:embed testdata/promised.txt
+var promised string
 
 // sample is the graph of a promised operator in float32 or int8.
 func sample(t *testing.T, line, dtype string) *ir.Graph {
