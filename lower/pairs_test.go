@@ -122,7 +122,7 @@ func TestPairsAreNoBarrier(t *testing.T) {
 		r := testenv.Must(lower.Run(g, o))(t)
 		x[0] = ir.QuantiseEven(x[0], r.Reference.In[0].Type)
 		y := testenv.Must(interp.Run(r.Reference, x, nil))(t)
-		f, err := fidelity.New(r.Model, r.Graph, fidelity.Options{Slack: r.Slack()})
+		f, err := fidelity.New(r.Model, r.Graph, r.Slack())
 		testenv.OK(t, err)
 		_, err = f.Case(x)
 		testenv.OK(t, err)

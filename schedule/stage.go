@@ -160,36 +160,21 @@ func Fetch(p *program.Program, constants []int) error {
 				fits = fits && needed[k].Bytes()+aligned(p.Consts[i].Bytes()) <= p.ArenaBytes
 			}
 		}
-		if fits {
-			fetchWithin(p, i, steps)
+		if n := p.Consts[i].Bytes(); fits && room(p, n, steps) {
+			for _, k := range steps {
+				fetch(p, k, Gap(p, k, n), i)
+			}
 		}
 	}
 	bound(p)
 	return p.Verify()
 }
 
-// fetchWithin has the steps that read a constant fetch it, if there is a way to place
-// everything in the arena.
-func fetchWithin(p *program.Program, constant int, steps []int) {
-	n := p.Consts[constant].Bytes()
-	if !room(p, n, steps) {
-		return
-	}
-	for _, k := range steps {
-		fetch(p, k, Gap(p, k, n), constant)
-	}
-}
-
 // room reports that each of the steps can have so many bytes more in the arena, for which
 // what is in it may have moved.
 func room(p *program.Program, bytes int, steps []int) bool {
-	fits := func(k int) bool { return Gap(p, k, bytes)+bytes <= p.ArenaBytes }
-	for _, k := range steps {
-		if !fits(k) {
-			return makeRoom(p, bytes, steps)
-		}
-	}
-	return true
+	full := func(k int) bool { return Gap(p, k, bytes)+bytes > p.ArenaBytes }
+	return !slices.ContainsFunc(steps, full) || makeRoom(p, bytes, steps)
 }
 
 // FetchParts has step k, node n, make other calls, which read a part each of what was a

@@ -41,14 +41,8 @@ var rates = sync.OnceValue(func() map[rateKey]Rate {
 	bug.If(err != nil, "cycles.csv: %w", err)
 	out := map[rateKey]Rate{}
 	for _, row := range rows {
-		r := Rate{Core: row[0], Of: row[1]}
-		var e [3]error
-		r.Layers, e[0] = strconv.Atoi(row[2])
-		r.Cycles, e[1] = strconv.ParseFloat(row[3], 64)
-		r.Error, e[2] = strconv.ParseFloat(row[4], 64)
-		for _, err := range e {
-			bug.If(err != nil, "cycles.csv: %w", err)
-		}
+		r := Rate{row[0], row[1], bug.Must(strconv.Atoi(row[2])), bug.Must(strconv.ParseFloat(row[3], 64)),
+			bug.Must(strconv.ParseFloat(row[4], 64))}
 		out[rateKey{r.Core, r.Of}] = r
 	}
 	return out

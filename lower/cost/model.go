@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -92,8 +93,8 @@ func ReadModels(r io.Reader) (map[Key]*Model, error) {
 	}
 	out := map[Key]*Model{}
 	for _, row := range rows {
-		m, err := readModel(row)
-		if err != nil {
+		var m *Model
+		if err := fail.Caught(func() { m = readModel(row) }); err != nil {
 			return nil, fmt.Errorf("%v: %w", row[:min(3, len(row))], err)
 		}
 		out[m.Key] = m
@@ -101,39 +102,23 @@ func ReadModels(r io.Reader) (map[Key]*Model, error) {
 	return out, nil
 }
 
-func readModel(row []string) (m *Model, err error) {
-	if len(row) < len(modelColumns) {
-		return nil, fmt.Errorf("%d fields, want at least %d", len(row), len(modelColumns))
-	}
-	m = &Model{Key: Key{row[0], row[1], row[2]}}
-	if m.Points, err = strconv.Atoi(row[3]); err != nil {
-		return nil, err
-	}
-	for i, p := range []*float64{&m.Error, &m.Worst} {
-		if *p, err = strconv.ParseFloat(row[4+i], 64); err != nil {
-			return nil, err
-		}
-	}
+func readModel(row []string) *Model {
+	fail.If(len(row) < len(modelColumns), "%d fields, want at least %d", len(row), len(modelColumns))
+	m := &Model{Key: Key{row[0], row[1], row[2]}, Points: fail.Must(strconv.Atoi(row[3])), Error: number(row[4]),
+		Worst: number(row[5])}
 	for _, w := range words(row[6]) {
 		i := slices.Index(traitNames, w)
-		if i < 0 {
-			return nil, fmt.Errorf("unknown form %q", w)
-		}
+		fail.If(i < 0, "unknown form %q", w)
 		m.Covers |= 1 << i
 	}
 	for _, f := range row[len(modelColumns):] {
 		name, v, _ := strings.Cut(f, "=")
-		t := term{name: name}
-		if t.coeff, err = strconv.ParseFloat(v, 64); err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
-		}
-		if t.of, err = feature(name); err != nil {
-			return nil, err
-		}
-		m.terms = append(m.terms, t)
+		m.terms = append(m.terms, term{name, number(v), fail.Must(feature(name))})
 	}
-	return m, nil
+	return m
 }
+
+func number(s string) float64 { return fail.Must(strconv.ParseFloat(s, 64)) }
 
 func (m *Model) row() []string {
 	var covers []string

@@ -4,13 +4,13 @@ package cost
 
 import (
 	"cmp"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 )
 
@@ -76,26 +76,12 @@ func Sample(points []Point) []Point {
 var pointColumns = []string{"make", "isa", "variant", "geometry", "instructions"}
 
 // ReadPoints reads what WritePoints wrote.
-func ReadPoints(r io.Reader) ([]Point, error) {
-	rows, err := lines(r, pointColumns)
-	if err != nil {
-		return nil, err
-	}
-	var out []Point
-	for _, row := range rows {
-		if len(row) != len(pointColumns) {
-			return nil, fmt.Errorf("%v: want %d fields", row, len(pointColumns))
-		}
-		p := Point{Key: Key{row[0], row[1], row[2]}}
-		if p.Geometry, err = ParseGeometry(row[3]); err != nil {
-			return nil, err
-		}
-		if p.Instructions, err = strconv.ParseFloat(row[4], 64); err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
+func ReadPoints(r io.Reader) (_ []Point, err error) {
+	defer fail.Catch(&err)
+	return lists.Map(fail.Must(lines(r, pointColumns)), func(row []string) Point {
+		fail.If(len(row) != len(pointColumns), "%v: want %d fields", row, len(pointColumns))
+		return Point{Key{row[0], row[1], row[2]}, fail.Must(ParseGeometry(row[3])), number(row[4])}
+	}), nil
 }
 
 // WritePoints writes a line for each point.

@@ -46,13 +46,6 @@ func Ulps(t tensor.DType) float64 {
 // Limit is how far elements of a float result may be off.
 func Limit(d *tensor.Dense) float64 { return Ulps(d.DType) * ulp(d) }
 
-// Options of New.
-type Options struct {
-	// Slack, when set, gives what a node of the program may miss by definition,
-	// in steps of its result: interpolated functions of int16 values.
-	Slack func(n *ir.Node) float64
-}
-
 // Stretch is the part of a model between quantised tensors that the program
 // has, too: it is fed with the program's values and compared at its end.
 type Stretch struct {
@@ -106,8 +99,9 @@ type Checker struct {
 
 // New prepares the comparison. The program is the graph that the model was
 // lowered to; its values say what they hold (ir.Value.Holds). Inputs of both
-// correspond; outputs do where there are as many of the same shapes.
-func New(model, program *ir.Graph, o Options) (*Checker, error) {
+// correspond; outputs do where there are as many of the same shapes. slack gives what a node of
+// the program may miss by definition, in steps of its result: interpolated functions of int16 values.
+func New(model, program *ir.Graph, slack func(n *ir.Node) float64) (*Checker, error) {
 	e, err := NewModel(model)
 	if err != nil {
 		return nil, err
@@ -135,11 +129,8 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 	c.outputs()
 	for _, s := range c.list {
 		c.trace(s)
-		if o.Slack != nil {
-			s.bound += c.slack(s.held, o.Slack)
-			s.Within = math.IsInf(s.bound, 1)
-		}
-		s.Allowed = s.bound
+		s.bound += c.slack(s.held, slack)
+		s.Allowed, s.Within = s.bound, math.IsInf(s.bound, 1)
 	}
 	return c, nil
 }

@@ -37,7 +37,7 @@ func lowered(t testing.TB, g *ir.Graph) *lower.Result {
 // check compares a program with its model on seeded inputs.
 func check(t testing.TB, r *lower.Result, program *ir.Graph) *fidelity.Checker {
 	t.Helper()
-	c := testenv.Must(fidelity.New(r.Model, program, fidelity.Options{Slack: r.Slack()}))(t)
+	c := testenv.Must(fidelity.New(r.Model, program, r.Slack()))(t)
 	for k := range uint64(3) {
 		in := irtest.Inputs(r.Model, k)
 		for i, v := range r.Whole.In {

@@ -53,8 +53,8 @@ func (c *calibrator) constants(n *ir.Node, r rule) {
 // constQuant represents a constant operand: exactly where it holds one value
 // besides zero, else by its range.
 func constQuant(d *tensor.Dense, t tensor.DType) *ir.Quant {
-	if k, ok := exactInt8(d); ok && t == tensor.I8 && float64(k.q.Scale[0]) >= minScale {
-		return k.q
+	if _, q := exactInt8(d); q != nil && t == tensor.I8 && float64(q.Scale[0]) >= minScale {
+		return q
 	}
 	lo, hi := 0.0, 0.0
 	for i, k := 0, d.Len(); i < k; i++ {

@@ -234,13 +234,12 @@ func (c *converter) free(n *ir.Node) bool {
 				return false
 			}
 		case n.Op.Quant == ir.QInt && v.Type.DType.IsFloat():
-			k, ok := exactInt8(v.Const)
-			if !ok {
+			d, q := exactInt8(v.Const)
+			if d == nil {
 				return false
 			}
-			w := c.g.AddConst(v.Name, k.d)
-			w.Type.Quant = k.q
-			in[i] = w
+			in[i] = c.g.AddConst(v.Name, d)
+			in[i].Type.Quant = q
 		}
 	}
 	if !quantised {
@@ -249,14 +248,9 @@ func (c *converter) free(n *ir.Node) bool {
 	return c.finish(n, in, t)
 }
 
-type int8Const struct {
-	d *tensor.Dense
-	q *ir.Quant
-}
-
 // exactInt8 represents a constant that holds one value (and zeros) without
-// error: scale |value|, elements 0 and ±1.
-func exactInt8(d *tensor.Dense) (int8Const, bool) {
+// error: scale |value|, elements 0 and ±1; nil for others.
+func exactInt8(d *tensor.Dense) (*tensor.Dense, *ir.Quant) {
 	s := 0.0
 	for i, n := 0, d.Len(); i < n; i++ {
 		switch a := math.Abs(d.Float(i)); {
@@ -264,14 +258,14 @@ func exactInt8(d *tensor.Dense) (int8Const, bool) {
 		case s == 0:
 			s = a
 		case s != a:
-			return int8Const{}, false
+			return nil, nil
 		}
 	}
 	if s == 0 {
 		s = 1
 	}
 	if float64(float32(s)) != s || math.IsInf(s, 0) || s != s {
-		return int8Const{}, false
+		return nil, nil
 	}
 	out := tensor.New(tensor.I8, d.Shape)
 	for i, n := 0, d.Len(); i < n; i++ {
@@ -282,7 +276,7 @@ func exactInt8(d *tensor.Dense) (int8Const, bool) {
 			out.SetInt(i, -1)
 		}
 	}
-	return int8Const{out, ir.PerTensor(float32(s), 0)}, true
+	return out, ir.PerTensor(float32(s), 0)
 }
 
 // replace makes the integer node and notes the forms of its outputs. outs nil

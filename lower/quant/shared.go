@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,76 +20,58 @@ type group struct {
 	params  affine
 }
 
-// groups joins values into groups (union-find).
+// groups joins values into groups.
 type groups struct {
-	parent map[*ir.Value]*ir.Value
-	fixed  map[*ir.Value]*ir.Quant // of a root
-	list   []*ir.Value             // values in the order in which they were added
-}
-
-func newGroups() *groups {
-	return &groups{parent: map[*ir.Value]*ir.Value{}, fixed: map[*ir.Value]*ir.Quant{}}
+	of   map[*ir.Value]*group
+	list []*ir.Value // values in the order in which they were added
 }
 
 func (g *groups) add(v *ir.Value) {
-	if g.parent[v] == nil {
-		g.parent[v] = v
+	if g.of[v] == nil {
+		g.of[v] = &group{members: []*ir.Value{v}}
 		g.list = append(g.list, v)
 	}
 }
 
-func (g *groups) root(v *ir.Value) *ir.Value {
-	for g.parent[v] != v {
-		g.parent[v] = g.parent[g.parent[v]]
-		v = g.parent[v]
+// fixed is what is prescribed for the group of a value; nil: nothing is.
+func (g *groups) fixed(v *ir.Value) *ir.Quant {
+	if k := g.of[v]; k != nil {
+		return k.fixed
 	}
-	return v
-}
-
-// fix prescribes the quantisation of v's group; false when another one is
-// prescribed already.
-func (g *groups) fix(v *ir.Value, q *ir.Quant) bool {
-	r := g.root(v)
-	if f := g.fixed[r]; f != nil {
-		return f.Equal(q)
-	}
-	g.fixed[r] = q
-	return true
+	return nil
 }
 
 // union joins the groups of a and b, unless different quantisations are
 // prescribed for them.
 func (g *groups) union(a, b *ir.Value) {
-	if g.parent[a] == nil || g.parent[b] == nil {
-		return // nobody reads one of them
-	}
-	a, b = g.root(a), g.root(b)
-	if a == b {
+	x, y := g.of[a], g.of[b]
+	if x == nil || y == nil || x == y { // nobody reads one of them
 		return
 	}
-	fa, fb := g.fixed[a], g.fixed[b]
-	if fa != nil && fb != nil && !fa.Equal(fb) {
+	if x.fixed != nil && y.fixed != nil && !x.fixed.Equal(y.fixed) {
 		return
 	}
-	g.parent[b] = a
-	if fa == nil {
-		g.fixed[a] = fb
+	if len(x.members) < len(y.members) {
+		x, y = y, x
+	}
+	x.members, x.fixed = append(x.members, y.members...), cmp.Or(x.fixed, y.fixed)
+	for _, v := range y.members {
+		g.of[v] = x
 	}
 }
 
 // collect gives the groups in the order of their first members.
-func (g *groups) collect() []*group {
-	byRoot := map[*ir.Value]*group{}
-	var out []*group
+func (g *groups) collect() (out []*group) {
+	members := map[*group][]*ir.Value{}
 	for _, v := range g.list {
-		r := g.root(v)
-		k := byRoot[r]
-		if k == nil {
-			k = &group{fixed: g.fixed[r]}
-			byRoot[r] = k
+		k := g.of[v]
+		if members[k] == nil {
 			out = append(out, k)
 		}
-		k.members = append(k.members, v)
+		members[k] = append(members[k], v)
+	}
+	for k, list := range members {
+		k.members = list
 	}
 	return out
 }
@@ -175,13 +158,13 @@ func (c *calibrator) spread(n *ir.Node, r rule) float64 {
 // insist on, then prescribed outputs, then those of one computation at several
 // times, then Concat's inputs where sharing does no harm.
 func (c *calibrator) share() *groups {
-	g := newGroups()
+	g := &groups{of: map[*ir.Value]*group{}}
 	for _, v := range c.values {
 		g.add(v)
 	}
 	c.each(func(n *ir.Node, r rule) {
-		if r.fixed != nil && g.parent[n.Out[0]] != nil {
-			g.fix(n.Out[0], r.fixed)
+		if k := g.of[n.Out[0]]; k != nil && r.fixed != nil {
+			k.fixed = cmp.Or(k.fixed, r.fixed)
 		}
 	})
 	c.each(func(n *ir.Node, r rule) {
@@ -219,7 +202,7 @@ func (c *calibrator) shareStates(g *groups) {
 	}
 	c.each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
 		for _, v := range n.Out[1:] {
-			if g.parent[n.Out[0]] != nil && v != c.stateResult(n) {
+			if g.of[n.Out[0]] != nil && v != c.stateResult(n) {
 				g.union(n.Out[0], v)
 			}
 		}
@@ -237,7 +220,7 @@ func (c *calibrator) shareStates(g *groups) {
 func (c *calibrator) shareSeries(g *groups) {
 	steps := map[string]*ir.Value{}
 	c.each(func(n *ir.Node, _ rule) {
-		if n.Series == "" || len(n.Out) > 1 || g.parent[n.Out[0]] == nil {
+		if n.Series == "" || len(n.Out) > 1 || g.of[n.Out[0]] == nil {
 			return
 		}
 		key := fmt.Sprint(n.Series, " ", c.dataType(n.Out[0]))
@@ -258,7 +241,7 @@ func (c *calibrator) shareJoins(g *groups) {
 		for _, i := range r.in {
 			v := n.In[i]
 			if v.Const != nil || c.dataType(v) != c.layer[n].Data || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) ||
-				g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
+				g.fixed(v) != nil && !c.sameFixed(g, n, r) {
 				continue
 			}
 			g.union(out, v)
@@ -284,7 +267,7 @@ func (c *calibrator) sameFixed(g *groups, n *ir.Node, r rule) bool {
 		if v.Const != nil {
 			return false
 		}
-		f := g.fixed[g.root(v)]
+		f := g.fixed(v)
 		if f == nil || q != nil && !q.Equal(f) {
 			return false
 		}

@@ -43,19 +43,20 @@ func WhyCurve(n *ir.Node) string {
 		len(n.Out[0].Uses()) == 0 || n.Out[0].Uses()[0].Node.Op != op.QuantizeLinear {
 		return ""
 	}
-	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: slices.Clone(n.In), Out: []*ir.Value{{Name: n.Name}}}
-	for _, end := range []struct {
-		by *ir.Node
-		of *ir.Value
-		to **ir.Value
-	}{{n.In[0].Def, n.In[0].Def.In[0], &trial.In[0]}, {n.Out[0].Uses()[0].Node, n.Out[0].Uses()[0].Node.Out[0],
-		&trial.Out[0]}} {
-		t, q, ok := params(end.by)
+	typed := func(by *ir.Node, of *ir.Value) *ir.Value {
+		t, q, ok := params(by)
 		if !ok {
-			return ""
+			return nil
 		}
-		*end.to = &ir.Value{Name: n.Name, Type: ir.Type{DType: t, Shape: end.of.Type.Shape, Quant: q}}
+		return &ir.Value{Name: n.Name, Type: ir.Type{DType: t, Shape: of.Type.Shape, Quant: q}}
 	}
+	in, out := n.In[0].Def, n.Out[0].Uses()[0].Node
+	x, y := typed(in, in.In[0]), typed(out, out.Out[0])
+	if x == nil || y == nil {
+		return ""
+	}
+	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: slices.Clone(n.In), Out: []*ir.Value{y}}
+	trial.In[0] = x
 	off := ir.InterpolationError(trial)
 	if off < curveError {
 		return ""

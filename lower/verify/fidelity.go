@@ -102,7 +102,7 @@ type modelCheck struct {
 }
 
 func newModelCheck(r *lower.Result, float *ir.Graph) *modelCheck {
-	check := fail.Must(fidelity.New(r.Model, r.Whole, fidelity.Options{Slack: r.Slack()}))
+	check := fail.Must(fidelity.New(r.Model, r.Whole, r.Slack()))
 	model := check.Model() // constants dequantised once
 	if r.Model == r.QDQ {
 		model = fail.Must(fidelity.NewModel(float))
