@@ -394,17 +394,13 @@ func (h *heldOut) worst(g *ir.Graph) float64 {
 }
 
 // Converted are values of one graph in the types of another's.
-func Converted(list []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(list))
-	var err error
-	for i, d := range list {
-		if t := to[i].Type; t.Quant != nil && d.DType.IsFloat() {
-			out[i] = ir.QuantiseEven(d, t).Reshaped(t.Shape)
-			continue
+func Converted(list []*tensor.Dense, from, to []*ir.Value) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	return lists.Make(len(list), func(i int) *tensor.Dense {
+		d, t := list[i], to[i].Type
+		if t.Quant != nil && d.DType.IsFloat() {
+			return ir.QuantiseEven(d, t).Reshaped(t.Shape)
 		}
-		if out[i], err = fidelity.Real(d, from[i].Type, to[i].Type); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		return fail.Must(fidelity.Real(d, from[i].Type, t))
+	}), nil
 }

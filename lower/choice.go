@@ -233,7 +233,7 @@ func (s *State) lowerNodes() {
 				k == w.chosen[i]})
 		}
 	}
-	s.States = fail.Must(s.states())
+	s.States = s.states()
 }
 
 func (s *State) schedule() {

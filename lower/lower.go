@@ -236,11 +236,8 @@ func (r *Result) Again(goal option.Optimize, kernels option.Kernels) (_ *Result,
 
 // Legalise runs the float passes on g, which has no target yet, and returns what
 // they did. Without legalize only those run that later stages rely on.
-func Legalise(g *ir.Graph, legalize bool) ([]pass.Rewrite, error) {
-	s, err := newState(g, Options{Legalize: legalize})
-	if err != nil {
-		return nil, err
-	}
-	s, err = s.walk(between("const-fold", "pixel-shuffle"))
-	return s.Rewrites, err
+func Legalise(g *ir.Graph, legalize bool) (_ []pass.Rewrite, err error) {
+	defer fail.Catch(&err)
+	s := fail.Must(newState(g, Options{Legalize: legalize}))
+	return fail.Must(s.walk(between("const-fold", "pixel-shuffle"))).Rewrites, nil
 }

@@ -80,7 +80,9 @@ func refusedFunction(a accel.Accelerator, n *ir.Node, v *ir.Value) bool {
 // Offload moves the nodes that are legal on an accelerator of a kind into
 // Segment nodes, as few as possible, and returns these in the order in which they
 // run. Segments with less work than minWork stay on the CPU where that saves one.
-func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int64) ([]*ir.Node, error) {
+func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int64) (segments []*ir.Node,
+	err error) {
+	defer fail.Catch(&err)
 	index := lists.Places(g.Nodes)
 	nodes := make([]partition.Node, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -102,16 +104,10 @@ func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int6
 			members[s] = append(members[s], g.Nodes[i])
 		}
 	}
-	var segments []*ir.Node
 	for s, m := range members {
-		if len(m) == 0 {
-			continue
+		if len(m) > 0 {
+			segments = append(segments, extract(g, m, s, kind))
 		}
-		n, err := extract(g, m, s, kind)
-		if err != nil {
-			return nil, err
-		}
-		segments = append(segments, n)
 	}
 	bug.If(!g.Sort(), "a segment closes a cycle")
 	return segments, nil
@@ -119,16 +115,14 @@ func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int6
 
 // extract replaces nodes of g by one Segment node, at the end of the list: the
 // caller sorts.
-func extract(g *ir.Graph, nodes []*ir.Node, id int, kind string) (*ir.Node, error) {
+func extract(g *ir.Graph, nodes []*ir.Node, id int, kind string) *ir.Node {
 	attrs := ir.Attrs{"id": ir.Int(id), "accelerator": ir.Str(kind)}
-	seg, results, err := ir.Outline(g, nodes, op.Segment, fmt.Sprintf("%s_%d", kind, id), attrs)
-	if err != nil {
-		return nil, err
-	}
+	seg, results := fail.Must2(ir.Outline(g, nodes, op.Segment, fmt.Sprintf("%s_%d", kind, id), attrs))
 	for _, v := range seg.Out {
 		v.Name += ".segment"
 	}
-	return seg, g.Replace(seg, nodes, results)
+	fail.Check(g.Replace(seg, nodes, results))
+	return seg
 }
 
 // inFloat carries over what the accelerator said of a node to the float one

@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
-	"github.com/nncc/nncc/lower/quant"
 )
 
 // Layers counts the layers of a program by the precision that they compute in:
@@ -120,17 +119,6 @@ func (l Layers) Text(precision string) string {
 		return precision
 	}
 	return precision + ", layers: " + strings.Join(s, ", ")
-}
-
-// PrecisionOfQDQ names the precision that a graph with QuantizeLinear and
-// DequantizeLinear nodes will have.
-func PrecisionOfQDQ(g *ir.Graph) (string, error) {
-	g = g.Clone()
-	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-		return "", err
-	}
-	p, _ := precisionOf(g)
-	return p, nil
 }
 
 // Slack gives how far the result of a node of the program may be from that of

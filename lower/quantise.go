@@ -31,7 +31,9 @@ func Quantise(g *ir.Graph, q quant.Options, legalize bool) (r *Quantisation, err
 	single := r.prepare(g, &q, legalize)
 	r.Graph, r.Calibration = fail.Must2(quant.Calibrate(g, q))
 	r.Diags.Add(r.Calibration.Diagnostics().From("quantize")...)
-	r.Precision = fail.Must(PrecisionOfQDQ(r.Graph))
+	integers := r.Graph.Clone() // as it will be
+	fail.Check(quant.Integer(integers, quant.IntegerOptions{}))
+	r.Precision, _ = precisionOf(integers)
 	if single != nil { // the model's interface stays
 		return r, single.Border(r.Graph, nil)
 	}

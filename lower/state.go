@@ -13,17 +13,12 @@ import (
 	"github.com/nncc/nncc/schedule"
 )
 
-func (r *Result) states() ([]schedule.StateBinding, error) {
-	at, err := state.Indices(r.Graph, r.StateBindings)
-	if err != nil {
-		return nil, err
-	}
-	var out []schedule.StateBinding
-	for i, t := range at {
+func (r *Result) states() (out []schedule.StateBinding) {
+	for i, t := range fail.Must(state.Indices(r.Graph, r.StateBindings)) {
 		out = append(out, schedule.StateBinding{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out],
 			Init: r.StateBindings[i].Init})
 	}
-	return out, nil
+	return out
 }
 
 func (r *Result) stateValues() map[*ir.Value]bool {

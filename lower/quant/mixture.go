@@ -69,10 +69,7 @@ type mixReader struct {
 func NewMixture(g *ir.Graph, opt Options, names []string) (_ *Mixture, err error) {
 	defer fail.Catch(&err)
 	opt.Layer, opt.Try = nil, Trial{}
-	r, err := measureRoundings(g, opt)
-	if err != nil {
-		return nil, err
-	}
+	r := measureRoundings(g, opt)
 	c := newCalibrator(g.Clone(), opt)
 	c.plan()
 	m := &Mixture{of: map[int]int{}, outs: len(g.Out)}
@@ -285,10 +282,8 @@ func (v *mixValue) rounded(bits []int) float64 {
 }
 
 // Noise predicts the noise of the worst output, as a share of the signal.
-func (m *Mixture) Noise(l []Layer) float64 { return m.noise(m.bits(l)) }
-
-func (m *Mixture) noise(bits []int) float64 {
-	sum := make([]float64, m.outs)
+func (m *Mixture) Noise(l []Layer) float64 {
+	sum, bits := make([]float64, m.outs), m.bits(l)
 	for i := range m.values {
 		v := &m.values[i]
 		f := v.rounded(bits)
@@ -499,7 +494,8 @@ type LayerCost struct {
 // Sensitivity quantises the layers of a legalised float graph one at a time, in
 // the precision that the options give them, and ranks them, the one that costs
 // most first. each, when set, is told of every layer. The graph stays as it is.
-func Sensitivity(g *ir.Graph, opt Options, each func(done, all int)) ([]LayerCost, error) {
+func Sensitivity(g *ir.Graph, opt Options, each func(done, all int)) (_ []LayerCost, err error) {
+	defer fail.Catch(&err)
 	c := newCalibrator(g.Clone(), opt)
 	c.plan()
 	type layer struct {
@@ -524,10 +520,7 @@ func Sensitivity(g *ir.Graph, opt Options, each func(done, all int)) ([]LayerCos
 			}
 			return Float
 		}
-		r, err := Insert(g.Clone(), o)
-		if err != nil {
-			return nil, err
-		}
+		r := fail.Must(Insert(g.Clone(), o))
 		out = append(out, LayerCost{x.node.Name, x.node.Op.Name, append([]string{}, x.node.Origin...), x.l.String(),
 			r.SQNR})
 	}

@@ -25,14 +25,13 @@ type roundings struct {
 const noiseSamples = 8
 
 // measureRoundings rounds the activations and the weights of a float graph one by one.
-func measureRoundings(g *ir.Graph, opt Options) (_ *roundings, err error) {
-	defer fail.Catch(&err)
+func measureRoundings(g *ir.Graph, opt Options) *roundings {
 	c := insert(g.Clone(), opt)
 	l := newLinks(c.g, c.before)
 	n := min(len(opt.Samples), noiseSamples)
 	parts := make([]*noiseParts, n)
 	forSamples(n, g.Nodes, func(_, i int) { parts[i] = l.measure(opt.Samples[i*len(opt.Samples)/n]) })
-	return l.shares(parts), nil
+	return l.shares(parts)
 }
 
 // links is a quantised graph of which any rounding can be switched on alone.

@@ -83,16 +83,9 @@ func Dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
 }
 
 // Inputs are user data in the types of all firmware inputs.
-func Inputs(in []*tensor.Dense, vs []*ir.Value) ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(in))
-	for i, d := range in {
-		x, err := Input(d, vs[i])
-		if err != nil {
-			return nil, err
-		}
-		out[i] = x
-	}
-	return out, nil
+func Inputs(in []*tensor.Dense, vs []*ir.Value) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	return lists.Make(len(in), func(i int) *tensor.Dense { return fail.Must(Input(in[i], vs[i])) }), nil
 }
 
 // Seeded are random inputs, those of a seed and a stream. Where the graph refuses them, for an index out of range or
