@@ -50,16 +50,15 @@ func Run(g *ir.Graph, o Options) *Result {
 		a.choose(needs)
 	}
 	a.findLayers(needs)
-	all, held := groups(needs), map[*group]map[*need]Lock{}
+	all := groups(needs)
 	for _, gr := range all {
-		held[gr] = gr.freeze()
+		gr.freeze()
 	}
-	var best map[*group]verdict
-	if o.Mode == option.AlignAuto && o.Price != nil {
-		best = a.decide(all)
+	if o.Mode == option.AlignAuto && o.Chosen == nil {
+		a.decide(all)
 	}
 	for _, gr := range all {
-		r.Rows = append(r.Rows, a.rows(gr, held[gr], best)...)
+		r.Rows = append(r.Rows, a.rows(gr)...)
 	}
 	r.order(needs)
 	for _, v := range g.In {
@@ -92,17 +91,7 @@ func (a *analysis) choose(needs []*need) {
 	}
 }
 
-func (a *analysis) rows(g *group, held map[*need]Lock, best map[*group]verdict) []Row {
-	gain, why, pads := 0.0, "", true
-	if a.opt.Mode == option.AlignAuto && a.opt.Chosen == nil {
-		pads, why = false, "costs are unknown"
-		if best == nil {
-			g.set(nil)
-		} else {
-			gain, why = best[g].gain, best[g].why
-			pads = slices.ContainsFunc(g.dims, func(d *dim) bool { return d.pad > 0 })
-		}
-	}
+func (a *analysis) rows(g *group) []Row {
 	var rows []Row
 	for _, d := range g.needs {
 		grows := d.x.padded() != d.x.size()
@@ -110,26 +99,20 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best map[*group]verdict) 
 			continue
 		}
 		r := Row{Node: d.n.Label(), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(),
-			Source: d.source}
-		r.Class, r.Status, r.Gain, r.Reason = a.class(d), Patched, gain, why
-		switch l, no := held[d]; {
+			Class: a.class(d), Status: Kept, Source: d.source, Gain: g.gain, Reason: g.why}
+		if grows {
+			r.Status, r.Target = Patched, d.x.padded()
+		}
+		switch l, no := g.held[d]; {
 		case no:
 			r.Class, r.Status, r.Gain, r.Reason, r.Code = Locked, Locked, 0, l.Text, l.Code
-		case !pads || !grows && a.opt.Chosen == nil:
-			r.Status = Kept
+			r.Target = d.target()
 		case a.opt.Chosen != nil && a.rowOf[d.key()] != nil:
-			w := a.rowOf[d.key()]
-			r.Gain, r.Reason = w.Gain, w.Reason
-			if r.Status = Kept; grows {
-				r.Status, r.Target = Patched, d.x.padded()
-			}
-		case !grows:
-			r.Status, r.Reason = Kept, "the compiled program does not pad it"
-		default:
-			r.Target = d.x.padded()
-			if why == "" {
-				r.Reason = a.reason(d)
-			}
+			r.Gain, r.Reason = a.rowOf[d.key()].Gain, a.rowOf[d.key()].Reason
+		case a.opt.Chosen != nil && !grows:
+			r.Reason = "the compiled program does not pad it"
+		case grows && g.why == "":
+			r.Reason = a.reason(d)
 		}
 		rows = append(rows, r)
 	}

@@ -8,6 +8,9 @@ import "slices"
 type group struct {
 	dims  []*dim
 	needs []*need
+	held  map[*need]Lock // what holds back each need that is not met
+	gain  float64        // what the padding saves
+	why   string         // how, or why it has none; "" where prices were not asked
 }
 
 // groups are the connected parts of the dims that needs mention.
@@ -50,14 +53,13 @@ func groups(needs []*need) []*group {
 
 // freeze makes the plan feasible: an axis either reaches its multiple or stays
 // as it is. Needs that locked dims keep from being met lock the other dims of
-// their axis, until what is left can be met together. It returns the lock that
-// holds back each need that will not be met.
-func (g *group) freeze() map[*need]Lock {
-	held := map[*need]Lock{}
+// their axis, until what is left can be met together.
+func (g *group) freeze() {
+	g.held = map[*need]Lock{}
 	for {
-		open := slices.DeleteFunc(slices.Clone(g.needs), func(d *need) bool { _, no := held[d]; return no })
+		open := slices.DeleteFunc(slices.Clone(g.needs), func(d *need) bool { _, no := g.held[d]; return no })
 		if g.solve(open) {
-			return held
+			return
 		}
 		// Take back the needs that a locked dim or a hazard takes part in; where
 		// there are none, all that are violated.
@@ -76,7 +78,7 @@ func (g *group) freeze() map[*need]Lock {
 			} else if m := d.locked(); m != nil {
 				l = *m
 			}
-			held[d] = l
+			g.held[d] = l
 			d.x.lock(l)
 		}
 	}

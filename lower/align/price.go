@@ -22,29 +22,22 @@ type Pricer func(n *ir.Node, in, out [][]int) Price
 // must save beyond the error of the model, in mode Auto.
 const worthwhile = 0.01
 
-// verdict is what the padding of a group saves, and how, or why it has none.
-type verdict struct {
-	gain float64
-	why  string
-}
-
 // decide leaves the padding of each group in its dims that pays, one after the other, and takes
 // the others' back.
-func (a *analysis) decide(groups []*group) map[*group]verdict {
-	pads := map[*group][]int{}
-	for _, g := range groups {
-		if slices.ContainsFunc(g.needs, (*need).violated) {
-			pads[g] = lists.Map(g.dims, func(d *dim) int { return d.pad })
+func (a *analysis) decide(groups []*group) {
+	pads := lists.Map(groups, func(g *group) []int {
+		defer g.set(nil)
+		return lists.Map(g.dims, func(d *dim) int { return d.pad })
+	})
+	touched := a.touched(groups)
+	for i, g := range groups {
+		switch {
+		case a.opt.Price == nil:
+			g.why = "costs are unknown"
+		case slices.ContainsFunc(g.needs, (*need).violated) && slices.Max(append(pads[i], 0)) > 0:
+			a.try(g, pads[i], touched[g])
 		}
-		g.set(nil)
 	}
-	touched, out := a.touched(groups), map[*group]verdict{}
-	for _, g := range groups {
-		if slices.ContainsFunc(pads[g], func(n int) bool { return n > 0 }) {
-			out[g] = a.try(g, pads[g], touched[g])
-		}
-	}
-	return out
 }
 
 func (g *group) set(pads []int) {
@@ -56,7 +49,7 @@ func (g *group) set(pads []int) {
 }
 
 // try pads a group, whose dims these nodes have, if that pays.
-func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
+func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) {
 	plain, padded, margin := 0.0, 0.0, 0.0
 	for _, n := range nodes {
 		before := a.price(n)
@@ -64,7 +57,8 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
 		after := a.price(n)
 		g.set(nil)
 		if after.Unknown != "" {
-			return verdict{0, fmt.Sprintf("%s: %s", n.Label(), after.Unknown)}
+			g.why = fmt.Sprintf("%s: %s", n.Label(), after.Unknown)
+			return
 		}
 		plain, padded = plain+before.Instructions, padded+after.Instructions
 		if after.Instructions != before.Instructions {
@@ -72,11 +66,12 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
 		}
 	}
 	if plain-padded-margin < worthwhile*plain {
-		return verdict{0, fmt.Sprintf("padding would not save anything for certain: %.0f instructions become %.0f, "+
-			"give or take %.0f", plain, padded, margin)}
+		g.why = fmt.Sprintf("padding would not save anything for certain: %.0f instructions become %.0f, give or take %.0f",
+			plain, padded, margin)
+		return
 	}
 	g.set(pads)
-	return verdict{plain - padded, fmt.Sprintf("%.0f instructions become %.0f", plain, padded)}
+	g.gain, g.why = plain-padded, fmt.Sprintf("%.0f instructions become %.0f", plain, padded)
 }
 
 func (a *analysis) price(n *ir.Node) Price {

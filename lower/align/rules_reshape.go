@@ -109,27 +109,30 @@ func (a *analysis) merge(n *ir.Node, x []axis, y axis) {
 		y.lock(lockAt(n, "reshape", "%s makes one element", n.Op.Name))
 		return
 	}
-	k := m[0]
-	for _, i := range m {
-		if x[i].free() {
-			k = i
-			break
-		}
-	}
-	outer, inner := 1, 1
+	k := max(slices.IndexFunc(m, func(i int) bool { return x[i].free() }), 0)
 	l := lockAt(n, "reshape", "%s multiplies two dimensions; only one of them could grow", n.Op.Name)
-	for i := range x {
+	a.product(n, y, x, m[k], l)
+}
+
+// product makes whole the product of axes, of which axis k alone may grow, none where it is -1.
+func (a *analysis) product(n *ir.Node, whole axis, axes []axis, k int, l Lock) {
+	outer, inner := 1, 1
+	for i, x := range axes {
 		switch {
+		case i == k:
+			continue
 		case i < k:
-			outer *= x[i].size()
-		case i > k:
-			inner *= x[i].size()
+			outer *= x.size()
+		default:
+			inner *= x.size()
 		}
-		if i != k && len(x) > 1 {
-			x[i].lock(l)
-		}
+		x.lock(l)
 	}
-	a.grouped(n, y, x[k].times(inner), outer)
+	if k < 0 {
+		whole.lock(l)
+		return
+	}
+	a.grouped(n, whole, axes[k].times(inner), outer)
 }
 
 // divide makes x the product of the axes y, of which the one may grow that the
@@ -141,23 +144,7 @@ func (a *analysis) divide(n *ir.Node, x axis, y []axis, hard []bool, l Lock) {
 			open = k
 		}
 	}
-	outer, inner := 1, 1
-	for k := range y {
-		switch {
-		case k < open:
-			outer *= y[k].size()
-		case k > open:
-			inner *= y[k].size()
-		}
-		if k != open {
-			y[k].lock(l)
-		}
-	}
-	if open < 0 {
-		x.lock(l)
-		return
-	}
-	a.grouped(n, x, y[open].times(inner), outer)
+	a.product(n, x, y, open, l)
 }
 
 // mixesChannels reports one of the two Reshapes of a channel shuffle: around a
