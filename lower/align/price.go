@@ -66,8 +66,8 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) {
 		}
 	}
 	if plain-padded-margin < worthwhile*plain {
-		g.why = fmt.Sprintf("padding would not save anything for certain: %.0f instructions become %.0f, give or take %.0f",
-			plain, padded, margin)
+		g.why = fmt.Sprintf("padding would not save anything for certain: %.0f instructions become %.0f, "+
+			"give or take %.0f", plain, padded, margin)
 		return
 	}
 	g.set(pads)

@@ -27,8 +27,7 @@ type Group struct {
 // tuples of TVM's third phase, are injective nodes with several inputs here.
 // Rules: src/relax/analysis/graph_partitioner.cc.
 func Groups(g *ir.Graph) []Group {
-	p := &partitioner{tree: postDominators(g), index: make(map[*ir.Node]int, len(g.Nodes)), nodes: g.Nodes,
-		seen: make([]int, len(g.Nodes))}
+	p := &partitioner{tree: postDominators(g), index: make(map[*ir.Node]int, len(g.Nodes)), nodes: g.Nodes}
 	for i, n := range g.Nodes {
 		p.index[n] = i
 		r := &set{pattern: n.Op.Pattern, size: 1}
@@ -54,7 +53,6 @@ type set struct {
 	pattern ir.Pattern
 	anchor  *ir.Node
 	size    int
-	counted int // by which call of between
 }
 
 func (s *set) root() *set {
@@ -69,9 +67,6 @@ type partitioner struct {
 	index map[*ir.Node]int
 	sets  []*set
 	tree  []dominator
-	asked int   // calls of between
-	seen  []int // by node, the last call that met it
-	list  []int // its result, until the next call
 }
 
 // step tries to fuse node i with its post-dominator, everything between
@@ -82,49 +77,43 @@ func (p *partitioner) step(i, phase int) {
 	if kind == ir.Opaque || dom.node < 0 || p.sets[i].root() == p.sets[dom.node].root() {
 		return
 	}
-	if p.count(i, dom.node) > maxDepth {
+	list := p.between(i, dom.node)
+	if p.size(list, dom.node) > maxDepth {
 		return
 	}
-	var inner, sink func(k ir.Pattern) bool
+	// the patterns of the groups that the nodes are in by now
+	pattern := func(k int) ir.Pattern { return p.sets[k].root().pattern }
+	inner, sink, ok := takes(kind, dom.pattern, phase)
+	if ok && pattern(dom.node) <= sink &&
+		!slices.ContainsFunc(list, func(k int) bool { return k != i && pattern(k) > inner }) {
+		p.commit(list, dom.node)
+	}
+}
+
+// takes is how restrictive what lies between a node of a kind and its post-dominator may
+// be, and that itself, where the worst of the paths is way.
+func takes(kind, way ir.Pattern, phase int) (inner, sink ir.Pattern, ok bool) {
 	switch {
-	case kind == ir.OutFusable:
-		// what follows is element-wise on the same shape, or broadcasts into it
-		if phase != 0 || dom.pattern != ir.Elementwise {
-			return
-		}
-		inner = func(k ir.Pattern) bool { return k <= ir.Broadcast }
-		sink = inner
+	case kind == ir.OutFusable: // what follows is element-wise on the same shape, or broadcasts into it
+		return ir.Broadcast, ir.Broadcast, phase == 0 && way == ir.Elementwise
 	case kind <= ir.Broadcast:
-		if dom.pattern > ir.Injective && dom.pattern != ir.Reduce {
-			return
-		}
-		inner = func(k ir.Pattern) bool { return k <= ir.Injective }
-		sink = func(k ir.Pattern) bool { return k <= ir.OutFusable }
+		return ir.Injective, ir.OutFusable, way <= ir.Injective || way == ir.Reduce
 	case kind == ir.Injective:
-		if phase != 1 {
-			return
-		}
-		inner = func(k ir.Pattern) bool { return k <= ir.Injective }
-		sink = inner
-	default:
-		return
+		return ir.Injective, ir.Injective, phase == 1
 	}
-	if p.pathHolds(i, dom.node, inner, sink) {
-		p.commit(i, dom.node)
-	}
+	return 0, 0, false
 }
 
 // between are the nodes on all paths from i to its post-dominator, i included,
 // the dominator not; some of them where there are more than maxDepth.
-func (p *partitioner) between(i, dom int) []int {
-	p.asked++
-	list := p.list[:0]
+func (p *partitioner) between(i, dom int) (list []int) {
+	seen := map[int]bool{dom: true}
 	var visit func(k int)
 	visit = func(k int) {
-		if k == dom || p.seen[k] == p.asked || len(list) > maxDepth {
+		if seen[k] || len(list) > maxDepth {
 			return
 		}
-		p.seen[k] = p.asked
+		seen[k] = true
 		list = append(list, k)
 		for _, v := range p.nodes[k].Out {
 			for _, u := range v.Uses() {
@@ -134,36 +123,27 @@ func (p *partitioner) between(i, dom int) []int {
 	}
 	visit(i)
 	slices.Sort(list)
-	p.list = list
 	return list
 }
 
-func (p *partitioner) count(i, dom int) int {
-	list := p.between(i, dom)
-	into := p.sets[dom].root()
-	n, counted := into.size, p.asked
-	into.counted = counted
+// size is the number of nodes of the group of the dominator with those of the list.
+func (p *partitioner) size(list []int, dom int) int {
+	roots := map[*set]bool{p.sets[dom].root(): true}
 	for _, k := range list {
-		if r := p.sets[k].root(); r.counted != counted {
-			r.counted = counted
-			n += r.size
-		}
+		roots[p.sets[k].root()] = true
+	}
+	n := 0
+	for r := range roots {
+		n += r.size
 	}
 	return n
 }
 
-// pathHolds asks the patterns of the groups that the nodes are in by now.
-func (p *partitioner) pathHolds(i, dom int, inner, sink func(ir.Pattern) bool) bool {
-	return !slices.ContainsFunc(p.between(i, dom), func(k int) bool {
-		return k != i && !inner(p.sets[k].root().pattern)
-	}) && sink(p.sets[dom].root().pattern)
-}
-
 // commit merges into the dominator's group. Two anchors never meet: the rules
 // of step let none pass.
-func (p *partitioner) commit(i, dom int) {
+func (p *partitioner) commit(list []int, dom int) {
 	into := p.sets[dom].root()
-	for _, k := range p.between(i, dom) {
+	for _, k := range list {
 		r := p.sets[k].root()
 		if r == into {
 			continue

@@ -55,23 +55,23 @@ type collapser struct {
 	// make puts a node before n that computes the part, which ends in n, from
 	// x; nil where there is none.
 	make func(n *ir.Node, part []*ir.Node, x *ir.Value) *ir.Node
-	// base is the one value that a node's result is computed from; depth counts
-	// the values from which one can be computed, and jump is one of these far up:
-	// see meet.
-	base, jump map[*ir.Value]*ir.Value
-	depth      map[*ir.Value]int
-	// level is the number of nodes on the longest way to a value.
-	level map[*ir.Value]int
+	from map[*ir.Value]origin
 	// parts are the names of the nodes that went into a new one.
 	parts map[*ir.Node][]string
 	// kept are nodes whose parts were refused.
 	kept map[*ir.Node]bool
 }
 
+// origin is what is known of a value: base, the one value that it is computed from; depth, the number
+// of values from which it can be computed, of which jump is one far up (see meet); level, the
+// number of nodes on the longest way to it.
+type origin struct {
+	base, jump   *ir.Value
+	depth, level int
+}
+
 func newCollapser(g *ir.Graph) *collapser {
-	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, jump: map[*ir.Value]*ir.Value{},
-		depth: map[*ir.Value]int{}, level: map[*ir.Value]int{},
-		parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
+	return &collapser{g: g, from: map[*ir.Value]origin{}, parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
 }
 
 // maxPart bounds the nodes that become one in a step; what is longer takes
@@ -83,18 +83,14 @@ func (c *collapser) run() {
 	c.g.RemoveDead()                // so that what only dead nodes read counts as private
 	for changed := true; changed; { // a new node can leave another one with a single reader
 		changed = false
-		clear(c.base)
-		clear(c.jump)
-		clear(c.depth)
-		clear(c.level)
+		clear(c.from)
 		for _, n := range c.g.Nodes {
 			if elementwise(n) {
-				if x := c.source(n); x != nil {
-					c.computed(n.Out[0], x)
-				}
+				level := 0
 				for _, v := range n.In {
-					c.level[n.Out[0]] = max(c.level[n.Out[0]], c.level[v]+1)
+					level = max(level, c.from[v].level+1)
 				}
+				c.computed(n.Out[0], c.source(n), level)
 			}
 		}
 		for _, n := range slices.Backward(slices.Clone(c.g.Nodes)) { // so that a chain becomes one node at once
@@ -103,12 +99,17 @@ func (c *collapser) run() {
 	}
 }
 
-// computed notes that v is a function of x.
-func (c *collapser) computed(v, x *ir.Value) {
-	c.base[v], c.depth[v], c.jump[v] = x, c.depth[x]+1, x
-	if j := c.jump[x]; j != nil && c.depth[x]-c.depth[j] == c.depth[j]-c.depth[c.jump[j]] {
-		c.jump[v] = c.jump[j] // jumps double where they can
+// computed notes that v is a function of x, nil where there is none.
+func (c *collapser) computed(v, x *ir.Value, level int) {
+	y := origin{level: level}
+	if x != nil {
+		f := c.from[x]
+		y.base, y.depth, y.jump = x, f.depth+1, x
+		if j := c.from[f.jump]; f.jump != nil && f.depth-j.depth == j.depth-c.from[j.jump].depth {
+			y.jump = j.jump // jumps double where they can
+		}
 	}
+	c.from[v] = y
 }
 
 // made lists the new nodes, with what describe adds.
@@ -128,7 +129,7 @@ func (c *collapser) made(describe func(n *ir.Node, f *Fusion)) []Fusion {
 // that takes more than one node today.
 func (c *collapser) node(n *ir.Node) bool {
 	y := n.Out[0]
-	if c.kept[n] || !elementwise(n) || !c.end(y) || len(y.Uses()) == 0 && !c.g.IsOutput(y) || c.base[y] == nil {
+	if c.kept[n] || !elementwise(n) || !c.end(y) || len(y.Uses()) == 0 && !c.g.IsOutput(y) || c.from[y].base == nil {
 		return false
 	}
 	from, whole := c.longest(n)
@@ -150,8 +151,7 @@ func (c *collapser) node(n *ir.Node) bool {
 	}
 	m.Out[0].Type = y.Type
 	c.g.ReplaceUses(y, m.Out[0])
-	c.computed(m.Out[0], from)
-	c.level[m.Out[0]] = c.level[y]
+	c.computed(m.Out[0], from, c.from[y].level)
 	for _, k := range slices.Backward(whole) { // what only the old nodes read counts as private from now on
 		if len(k.Out[0].Uses()) == 0 && !c.g.IsOutput(k.Out[0]) {
 			c.g.Remove(k)
@@ -170,8 +170,8 @@ func (c *collapser) unary(part []*ir.Node) bool { return len(part) == 1 && c.dis
 
 // longest is the longest part that ends in n, and the value at which it begins; nil: none.
 func (c *collapser) longest(n *ir.Node) (from *ir.Value, whole []*ir.Node) {
-	x := c.base[n.Out[0]]
-	if c.level[n.Out[0]]-c.level[x] > maxPart {
+	x := c.from[n.Out[0]].base
+	if c.from[n.Out[0]].level-c.from[x].level > maxPart {
 		return nil, nil
 	}
 	part, in := c.between(x, n), map[*ir.Node]bool{n: true}
@@ -184,11 +184,11 @@ func (c *collapser) longest(n *ir.Node) (from *ir.Value, whole []*ir.Node) {
 		if c.end(x) && (first || inner) {
 			from, whole = x, part
 		}
-		if !inner || !readWithin(c.g, x, in) || c.base[x] == nil {
+		if !inner || !readWithin(c.g, x, in) || c.from[x].base == nil {
 			break
 		}
-		more = c.between(c.base[x], x.Def)
-		x, part = c.base[x], append(more, part...)
+		more = c.between(c.from[x].base, x.Def)
+		x, part = c.from[x].base, append(more, part...)
 	}
 	return from, whole
 }
@@ -251,21 +251,21 @@ func (c *collapser) source(n *ir.Node) *ir.Value {
 // none. Both go up as far as jumps do not pass it: what is far apart in a long
 // chain meets after few of them.
 func (c *collapser) meet(v, w *ir.Value) *ir.Value {
-	if c.depth[v] < c.depth[w] {
+	if c.from[v].depth < c.from[w].depth {
 		v, w = w, v
 	}
-	for c.depth[v] > c.depth[w] {
-		if j := c.jump[v]; c.depth[j] >= c.depth[w] {
+	for c.from[v].depth > c.from[w].depth {
+		if j := c.from[v].jump; c.from[j].depth >= c.from[w].depth {
 			v = j
 		} else {
-			v = c.base[v]
+			v = c.from[v].base
 		}
 	}
 	for v != w { // at one depth, where jumps are of one length
-		if j, k := c.jump[v], c.jump[w]; j != k {
+		if j, k := c.from[v].jump, c.from[w].jump; j != k {
 			v, w = j, k
 		} else {
-			v, w = c.base[v], c.base[w]
+			v, w = c.from[v].base, c.from[w].base
 		}
 	}
 	return v
