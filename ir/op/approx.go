@@ -3,7 +3,6 @@
 package op
 
 import (
-	"math"
 	"sync"
 
 	"github.com/nncc/nncc/ir"
@@ -50,13 +49,9 @@ const (
 	// approxWork is how many multiplications it takes to share them out: others are done
 	// beside those of other samples.
 	approxWork = 1 << 22
-	// approxTile is the width of the widest tile of several rows, approxRows the height.
-	approxTile, approxRows = 32, 4
 	// approxBlock is how many numbers are laid out and summed up at a time, but for a row at
 	// least: they fit a cache, and are little beside the values.
 	approxBlock = 1 << 17
-	// transposing is what it takes to make rows of pixels and back, as a factor.
-	transposing = 1.5
 )
 
 // lefts packs left sides of products, m x k or of the transpose, in memory that is used again.
@@ -108,9 +103,6 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 		in: product(g.In), out: product(g.Out)}
 	k := c.ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
-	if direct && g.Group == 1 && wasted(c.out, c.co) > transposing*wasted(c.co, c.out) {
-		return approxPixels(g, w, s)
-	}
 	for grp := range g.Group {
 		t := s
 		if s.Row != nil {
@@ -181,41 +173,6 @@ func (c *approxConv) times(grp int, x, y []float32, n int) {
 	shareApprox(n*c.co*len(c.at), n, func(from, count int) {
 		c.left[grp].Times(count, c.at, x[from:], &c.sums[grp], y[from:], n)
 	})
-}
-
-// wasted is how much of what tiles compute is not asked for, as a factor.
-func wasted(columns, rows int) float64 {
-	return math.Ceil(float64(columns)/approxTile) / float64(columns) *
-		math.Ceil(float64(rows)/approxRows) / float64(rows)
-}
-
-// approxPixels is a convolution of single pixels, few of them: they are the rows.
-func approxPixels(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
-	out := product(g.Out)
-	right, at := transposed(g.CIn, g.COut, w, g.CIn), rowsFrom(g.CIn, g.COut)
-	pixels := &lefts{trans: true, m: out, k: g.CIn, lda: out}
-	s.Row, s.Col = nil, s.Row
-	return func(args []*tensor.Dense, y []float32) {
-		x := tensor.As[float32](args[0])
-		for i := range g.N {
-			left := pixels.pack(x[i*g.CIn*out:])
-			y := y[i*g.COut*out:][:g.COut*out]
-			if out == 1 {
-				left.Times(g.COut, at, right, &s, y, g.COut)
-				pixels.free.Put(left)
-				continue
-			}
-			buf := singles(g.COut * out)
-			left.Times(g.COut, at, right, &s, *buf, g.COut)
-			pixels.free.Put(left)
-			for c := range g.COut {
-				for j := range out {
-					y[c*out+j] = (*buf)[j*g.COut+c]
-				}
-			}
-			singlesPool.Put(buf)
-		}
-	}
 }
 
 // approxGemm is a matrix product with constant weights, and a bias for each column.

@@ -33,8 +33,8 @@ func Into(n *ir.Node) intoFunc {
 // intoFunc is what Into gives.
 type intoFunc = func(in []*tensor.Dense, y []float32)
 
-// intoForms make them, nil where a node is not of the usual kind. Operators that move elements, add, multiply or pool
-// are as fast in the reference.
+// intoForms make them, nil where a node is not of the usual kind. Operators that move elements, add, multiply, pool or
+// are straight in pieces are as fast in the reference.
 var intoForms = map[*ir.OpDef]func(n *ir.Node) intoFunc{Softmax: intoSoftmax, LayerNormalization: intoLayerNorm}
 
 // intoLSTM is an LSTM with constant weights and the usual activations, in one direction or

@@ -50,34 +50,6 @@ var (
 
 // intoFunctions make functions of each element of x.
 var intoFunctions = map[*ir.OpDef]func(n *ir.Node) func(x, y []float32){
-	Relu: func(*ir.Node) func(x, y []float32) {
-		return func(x, y []float32) {
-			y = y[:len(x)]
-			for i, v := range x {
-				if v < 0 {
-					v = 0
-				}
-				y[i] = v
-			}
-		}
-	},
-	HardSigmoid: func(n *ir.Node) func(x, y []float32) {
-		a, b := float64(ir.AttrsOf[HardSigmoidAttrs](n).Alpha), float64(ir.AttrsOf[HardSigmoidAttrs](n).Beta)
-		return func(x, y []float32) {
-			y = y[:len(x)]
-			for i, v := range x {
-				y[i] = float32(unit(float64(a*float64(v)) + b))
-			}
-		}
-	},
-	HardSwish: func(*ir.Node) func(x, y []float32) {
-		return func(x, y []float32) {
-			y = y[:len(x)]
-			for i, v := range x {
-				y[i] = float32(float64(v) * unit((float64(v)+3)/6))
-			}
-		}
-	},
 	Swish: func(n *ir.Node) func(x, y []float32) {
 		a, s := ir.AttrsOf[SwishAttrs](n).Alpha, smoothSigmoid()
 		return func(x, y []float32) {
@@ -118,17 +90,6 @@ func (s *smooth) each(x, y []float32) {
 		}
 		x, y = x[n:], y[n:]
 	}
-}
-
-// unit brings v to what lies between 0 and 1.
-func unit(v float64) float64 {
-	if v < 0 {
-		return 0
-	}
-	if v > 1 {
-		return 1
-	}
-	return v
 }
 
 // expSingle is exp(x) of x up to 0, with errors of a few millionths of it.

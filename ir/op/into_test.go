@@ -79,7 +79,6 @@ var intoOps = []struct {
 			d.in = append(d.in, drawn(d.r, 1, d.shape[axis:]...))
 		}
 	}},
-	{Relu, (*intoDraw).plain}, {HardSigmoid, (*intoDraw).plain}, {HardSwish, (*intoDraw).plain},
 	{Swish, func(d *intoDraw) { d.attrs["alpha"] = ir.Float(float32(d.r.NormFloat64())) }},
 	{Sigmoid, (*intoDraw).plain}, {Tanh, (*intoDraw).plain}, {Erf, (*intoDraw).plain},
 	{Softplus, (*intoDraw).plain}, {Mish, (*intoDraw).plain},
