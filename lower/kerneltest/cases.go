@@ -3,7 +3,6 @@
 package kerneltest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,45 +20,6 @@ import (
 func GuardEach(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan) *Guarded {
 	t.Helper()
 	return guardRows(t, g, match, nil, 1, true)
-}
-
-// steps is C that runs every layer by itself, between guards, whatever the layers before it gave. layers_guarded
-// returns 0 where each has the status that layers_expected holds, 200000 and 16 times the step with its status, or
-// 1000 and the number of a guard that was written to.
-func (m *Guarded) steps() []byte {
-	var b bytes.Buffer
-	m.regions(&b)
-	state := ""
-	if len(m.info.States) > 0 {
-		state = fmt.Sprintf("a + %d,", m.state)
-	}
-	fmt.Fprintf(&b, `uint8_t *layers_expected(void *arena);
-uint8_t *layers_expected(void *arena)
-{
-    return (uint8_t *)arena + %d;
-}
-int layers_guarded(void *arena);
-int layers_guarded(void *arena)
-{
-    uint8_t *a = (uint8_t *)arena;
-    int differs = 0;
-    for (size_t i = 0; i < COUNT(gaps); i++) {
-        memset(a + gaps[i].off, 0x7f, gaps[i].bytes);
-        ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
-    }
-    for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, 0x80, work[i].bytes); }
-    for (int32_t step = 0; step < %d; step++) {
-        const int status = (int)layers_step(arena, %s step);
-        if (status != (int)layers_expected(arena)[step]) { differs = 200000 + 16 * (int)step + status; }
-    }
-    for (size_t i = 0; i < COUNT(gaps); i++) {
-        ASAN_UNPOISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
-        for (uint32_t k = 0; k < gaps[i].bytes; k++) { if (a[gaps[i].off + k] != 0x7f) { return 1000 + (int)i; } }
-    }
-    return differs;
-}
-`, m.plan.Program.ArenaBytes-len(m.plan.Nodes)-(-len(m.plan.Nodes)&15), len(m.plan.Nodes), state)
-	return b.Bytes()
 }
 
 // errIndex is NNCC_ERR_INDEX, errDivide NNCC_ERR_DIVIDE.

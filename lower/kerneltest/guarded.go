@@ -5,17 +5,20 @@ package kerneltest
 import (
 	"bytes"
 	"context"
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -49,7 +52,7 @@ type Guarded struct {
 }
 
 // region is a run of bytes in the arena.
-type region struct{ off, bytes int }
+type region struct{ Off, Bytes int }
 
 // port is input or output i of the graph, which a function in C finds.
 type port struct {
@@ -245,75 +248,33 @@ func (m *Guarded) spread() {
 	p.ArenaBytes, p.StateBytes = at, at-m.state
 }
 
-// guarded is C that runs the layers twice between guards of different content
-// and holds outputs and guards against each other: layers_guarded returns 0,
-// the status of the model, 1000 and the number of a guard that was written to,
-// or 100000 and that of an output that differs.
-func (m *Guarded) guarded() []byte {
-	switch {
-	case m.each:
-		return m.steps()
-	case m.tried != nil:
-		return m.distances(m.tried)
-	}
+//go:embed testdata/*.c.tmpl
+var testSources embed.FS
+
+var testTemplates = template.Must(template.ParseFS(testSources, "testdata/*.c.tmpl"))
+
+// source is C of testdata for the layers.
+func source(name string, view any) []byte {
 	var b bytes.Buffer
-	m.regions(&b)
-	b.WriteString(`int layers_guarded(void *arena);
-int layers_guarded(void *arena)
-{
-    uint8_t *a = (uint8_t *)arena;
-    static uint32_t hash[2][COUNT(outputs)];
-    for (int round = 0; round < 2; round++) {
-        const uint8_t fill = round ? 0x7f : 0x80;
-        int status;
-        for (size_t i = 0; i < COUNT(gaps); i++) {
-            memset(a + gaps[i].off, fill, gaps[i].bytes);
-            ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
-        }
-        for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, fill, work[i].bytes); }
-        status = (int)layers_run(arena);
-        for (size_t i = 0; i < COUNT(gaps); i++) {
-            ASAN_UNPOISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
-            for (uint32_t k = 0; k < gaps[i].bytes; k++) { if (a[gaps[i].off + k] != fill) { return 1000 + (int)i; } }
-        }
-        for (size_t i = 0; i < COUNT(outputs); i++) {
-            uint32_t h = 2166136261u;
-            for (uint32_t k = 0; k < outputs[i].bytes; k++) { h = (h ^ a[outputs[i].off + k]) * 16777619u; }
-            hash[round][i] = h;
-        }
-        if (status != 0) { return status; }
-    }
-    for (size_t i = 0; i < COUNT(outputs); i++) { if (hash[0][i] != hash[1][i]) { return 100000 + (int)i; } }
-    return 0;
-}
-`)
+	err := testTemplates.ExecuteTemplate(&b, name+".c.tmpl", view)
+	bug.If(err != nil, "%w", err)
 	return b.Bytes()
 }
 
-// regions begins the C: what lies where in the arena.
-func (m *Guarded) regions(b *bytes.Buffer) {
-	fmt.Fprintf(b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
-	b.WriteString(`#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
-typedef struct { uint32_t off, bytes; } region;
-`)
-	list := func(name string, r []region) {
-		fmt.Fprintf(b, "static const region %s[] = {\n", name)
-		for _, x := range r {
-			fmt.Fprintf(b, "    {%d, %d},\n", x.off, x.bytes)
-		}
-		b.WriteString("};\n")
+// guarded is C that runs the layers twice between guards of different content
+// and holds outputs and guards against each other: layers_guarded returns 0,
+// the status of the model, 1000 and the number of a guard that was written to,
+// or 100000 and that of an output that differs. With each, see RunCases, it runs every layer by itself, between
+// guards, whatever the layers before it gave: 0 where each has the status that layers_expected holds, else 200000 and
+// 16 times the step with its status.
+func (m *Guarded) guarded() []byte {
+	if m.tried != nil {
+		return m.distances(m.tried)
 	}
-	list("gaps", m.gaps)
 	var work, out []region
 	inside := func(at int) bool { // a view leaves its result in an input, or in a part of one
 		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool {
-			return at >= x.Offset && at < x.Offset+
-				max(x.Bytes, 1)
+			return at >= x.Offset && at < x.Offset+max(x.Bytes, 1)
 		})
 	}
 	for _, x := range m.info.Outputs {
@@ -327,11 +288,16 @@ typedef struct { uint32_t off, bytes; } region;
 			work = append(work, region{x.Offset, x.Bytes})
 		}
 	}
-	list("work", work)
-	if !m.each {
-		list("outputs", out)
+	state, steps := "", len(m.plan.Nodes)
+	if len(m.info.States) > 0 {
+		state = fmt.Sprintf("a + %d,", m.state)
 	}
-	b.WriteString("#define COUNT(a) (sizeof(a) / sizeof((a)[0]))\n")
+	return source("guarded", struct {
+		Gaps, Work, Outputs []region
+		Each                bool
+		State               string
+		Steps, Expected     int
+	}{m.gaps, work, out, m.each, state, steps, m.plan.Program.ArenaBytes - steps - -steps&15})
 }
 
 func writeFile(t testing.TB, dir, path string, data []byte) {
@@ -372,7 +338,7 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 // written says which guard a status names that was written to.
 func (m *Guarded) written(t *testing.T, s int) {
 	t.Helper()
-	at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
+	at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].Off
 	for _, b := range m.plan.Program.Buffers {
 		if b.Kept {
 			b.Offset += m.state
@@ -415,11 +381,7 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		writeFile(t, dir, f.Path, f.Data)
 	}
 	if !opt.Trace {
-		source := m.guarded()
-		for line := range strings.Lines(declared + "\n") {
-			source = bytes.Replace(source, []byte(line), nil, 1)
-		}
-		writeFile(t, dir, "guarded.c", source)
+		writeFile(t, dir, "guarded.c", m.guarded())
 	}
 	im := testenv.Must(run.Build(context.Background(), spec, dir, opt))(t)
 	return im, run.Case{Inputs: m.given(m.in)}

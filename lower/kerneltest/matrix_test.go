@@ -533,7 +533,7 @@ func (m *matrix) reach(portable bool) {
 				func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) })
 		}
 	}
-	m.t.Errorf("no layer calls %v; draw some (forms.go), or say in testdata/unrun.csv why not", left)
+	m.t.Errorf("no layer calls %v; draw some (forms.txt), or say in testdata/unrun.csv why not", left)
 }
 
 // uncalled are functions that are wanted and that neither those called are nor what these need.

@@ -142,7 +142,6 @@ func movable(list []Distance, source []byte) []byte {
 
 // distances is C that tries distances. A value that several of the list have is moved by the first of these.
 func (m *Guarded) distances(list []Distance) []byte {
-	var b bytes.Buffer
 	first := map[int]int{}
 	var places []int
 	index := func(at int) int {
@@ -154,10 +153,7 @@ func (m *Guarded) distances(list []Distance) []byte {
 		places = append(places, at)
 		return first[at]
 	}
-	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
-	b.WriteString(`typedef struct { int32_t step, in, out, in_bytes, out_bytes, elem, ahead, behind, exact; } pair;
-static const pair pairs[] = {
-`)
+	var pairs []string
 	for _, d := range list {
 		ahead, behind, exact := -1, 0, 0
 		if d.Stated != nil {
@@ -166,113 +162,12 @@ static const pair pairs[] = {
 			}
 		}
 		in := index(d.in)
-		fmt.Fprintf(&b, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d},\n", d.step, in, index(d.out), d.inBytes, d.outBytes,
-			d.Elem, ahead, behind, exact)
+		pairs = append(pairs, fmt.Sprintf("{%d, %d, %d, %d, %d, %d, %d, %d, %d}", d.step, in, index(d.out), d.inBytes,
+			d.outBytes, d.Elem, ahead, behind, exact))
 	}
-	b.WriteString("};\nextern uint32_t layers_at[];\nuint32_t layers_at[] = {\n")
-	for _, at := range places {
-		fmt.Fprintf(&b, "    %d,\n", at)
-	}
-	fmt.Fprintf(&b, `};
-#define WORK %d
-#define COUNT (sizeof(pairs) / sizeof(pairs[0]))
-const uint8_t *layers_least(const void *arena)
-{
-    return (const uint8_t *)arena + %d;
-}
-static uint32_t state = 1;
-static uint32_t drawn(uint32_t n)
-{
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) %% n;
-}
-/* The elements of an input in another order. */
-static void shuffle(uint8_t *x, uint32_t elem, uint32_t n)
-{
-    for (uint32_t i = n; i > 1; i--) {
-        const uint32_t k = drawn(i);
-        for (uint32_t b = 0; b < elem; b++) {
-            const uint8_t v = x[(i - 1) * elem + b];
-            x[(i - 1) * elem + b] = x[k * elem + b];
-            x[k * elem + b] = v;
-        }
-    }
-}
-/* Whether results d bytes before the input, or -d behind it, are those of one that lies apart. */
-static int right(uint8_t *a, const pair *p, int32_t d)
-{
-    const uint32_t in = layers_at[p->in], out = layers_at[p->out];
-    const int32_t from = d > 0 ? d : 0, to = from - d;
-    int32_t end = from + p->in_bytes;
-    int ok, status;
-    if (end < to + p->out_bytes) { end = to + p->out_bytes; }
-    memset(a + WORK, 0x55, (size_t)end + %d);
-    memcpy(a + WORK + from, a + in, (size_t)p->in_bytes);
-    layers_at[p->in] = (uint32_t)(WORK + from);
-    layers_at[p->out] = (uint32_t)(WORK + to);
-    status = (int)layers_step(a, p->step);
-    ok = status == 0 && memcmp(a + WORK + to, a + out, (size_t)p->out_bytes) == 0;
-    for (int i = 0; i < %d; i++) { ok = ok && a[WORK + end + i] == 0x55; }
-    layers_at[p->in] = in;
-    layers_at[p->out] = out;
-    return ok;
-}
-/* The least right distance from a stated one on down, before the input (side 1) or behind it (-1), or one that is wrong
- * although it is no less: the next ones are tried, and any other. */
-static int32_t search(uint8_t *a, const pair *p, int32_t side, int32_t d, int32_t apart, int32_t *wrong)
-{
-    if (d > apart) { d = apart; }
-    for (int k = 0; k < 12; k++) {
-        int32_t e = d + k * p->elem;
-        if (k > 6) { e = d + (int32_t)drawn((uint32_t)(apart - d) / (uint32_t)p->elem + 1) * p->elem; }
-        if (e <= apart && !right(a, p, side * e)) { *wrong = e; }
-    }
-    while (*wrong < 0 && d >= p->elem && right(a, p, side * (d - p->elem))) { d -= p->elem; }
-    return d;
-}
-/* The greatest wrong distance, by halves. */
-static int32_t halve(uint8_t *a, const pair *p, int32_t apart)
-{
-    int32_t lo = -1, hi = apart / p->elem;
-    while (hi - lo > 1) {
-        const int32_t d = (lo + hi) / 2;
-        if (right(a, p, d * p->elem)) { hi = d; } else { lo = d; }
-    }
-    return hi * p->elem;
-}
-int layers_guarded(void *arena)
-{
-    uint8_t *a = (uint8_t *)arena;
-    const int status = (int)layers_run(arena);
-    if (status != 0) { return status; }
-    for (size_t i = 0; i < COUNT; i++) {
-        const pair *p = &pairs[i];
-        const int32_t apart = (p->out_bytes + p->elem - 1) / p->elem * p->elem;
-        int32_t *const to = (int32_t *)(void *)(a + %d) + 4 * i;
-        to[0] = to[1] = to[3] = 0;
-        to[2] = -1;
-        for (int set = 0; set < 3; set++) {
-            int32_t d;
-            shuffle(a + layers_at[p->in], (uint32_t)p->elem, (uint32_t)(p->in_bytes / p->elem));
-            if (layers_step(arena, p->step) != 0) { return 1; }
-            if (!right(a, p, apart)) { to[2] = apart; }
-            if (p->ahead < 0 || p->exact) {
-                if (p->exact && !right(a, p, 0)) { to[2] = 0; }
-                d = halve(a, p, apart);
-                to[1] = to[1] > d ? to[1] : d;
-                if (p->ahead < 0) { to[0] = to[1]; }
-                continue;
-            }
-            d = search(a, p, 1, p->ahead, apart, to + 2);
-            to[0] = to[0] > d ? to[0] : d;
-            if (p->behind > 0) {
-                d = search(a, p, -1, p->behind, p->in_bytes, to + 2);
-                to[3] = to[3] > d ? to[3] : d;
-            }
-        }
-    }
-    return 0;
-}
-`, m.behind+m.measured(), m.behind, gapBytes, gapBytes, m.behind)
-	return b.Bytes()
+	return source("distances", struct {
+		Pairs             []string
+		Places            []int
+		Work, Behind, Gap int
+	}{pairs, places, m.behind + m.measured(), m.behind, gapBytes})
 }
