@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -179,87 +181,22 @@ func TestParentsThatDisagree(t *testing.T) {
 
 func TestBadDefinitions(t *testing.T) {
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b]\n"
-	nested := strings.Repeat("x:\n", 1)
+	nested := "x:\n"
 	for i := 1; i < 80; i++ {
 		nested += strings.Repeat(" ", i) + "x:\n"
 	}
-	m4 := "inherits: [cortex-m4]\n"
-	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", m4 + "memroy: {}\n",
-			"board.yaml:2: unknown key \"memroy\" (did you mean memory?); known: accelerators, aliases, "},
-		{"unknown nested key", m4 + "toolchain:\n  cpuu: [x]\n", "board.yaml:3: unknown key \"cpuu\" in toolchain"},
-		{"unknown key removed", m4 + "toolchain: {nope: null}\n", "unknown key \"nope\""},
-		{"append to scalar", m4 + "stack+: [1]\n", "unknown key \"stack+\""},
-		{"append of scalar", m4 + "kernels+: x\n", "board.yaml:2: kernels: want a list, found a single value"},
-		{"both forms", m4 + "kernels: [a]\nkernels+: [b]\n", "both kernels and kernels+"},
-		{"duplicate key", m4 + "stack: 1K\nstack: 2K\n", "board.yaml:3: key \"stack\" a second time; first in line 2"},
-		{"wrong kind", m4 + "toolchain: gcc\n", "toolchain: want a map, found a single value"},
-		{"bool as text", m4 + "isa: {dsp: \"true\"}\n", "want true or false"},
-		{"number as text", m4 + "doc: 12\n", "want text, found 12"},
-		{"m0 with mve", "inherits: [cortex-m0]\nisa: {mve: int}\n",
-			"board.yaml:2: isa.mve: \"int\" is impossible on cortex-m0 (possible: none)"},
-		{"m4 with dp", m4 + "isa: {fpu: dp}\n", "\"dp\" is impossible on cortex-m4"},
-		{"unknown core", m4 + "core: cortex-m5\n", "known: cortex-m0, "},
-		{"no core", "doc: x\n", "core: missing"},
-		{"float vectors alone", "inherits: [cortex-m55]\nisa: {fpu: none}\n", "float vectors need an fpu"},
-		{"bad size", m4 + "stack: lots\n", "board.yaml:2: stack: \"lots\" is not a size"},
-		{"size overflow", m4 + "stack: 99999999999999999999G\n", "is not a size"},
-		{"odd stack", m4 + "stack: 1001\n", "multiple of 8"},
-		{"overlap", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata]}\n  b: {origin: " +
-			"0x80000, size: 1M, holds: [stack, data, arena]}\n", "board.yaml:4: memory.b: overlaps region a"},
-		{"unknown content", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [cake]}\n",
-			"\"cake\" (did you mean code?): want some of vectors"},
-		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, " +
-			"data]}\n", "no region holds arena"},
-		{"no origin", m4 + "memory:\n  ram: {size: 128K, holds: [stack]}\n",
-			"board.yaml:3: memory.ram.origin: missing: the address where it begins"},
-		{"no size", m4 + "memory:\n  ram: {origin: 0x20000000, holds: [stack]}\n",
-			"memory.ram.size: missing: such as 128K"},
-		{"decimal origin", m4 + "memory:\n  ram: {origin: 20000000, size: 1K, holds: [stack]}\n",
-			"20000000 is a decimal number; an address is written 0x20000000"},
-		{"clock", m4 + "clock_hz: 100MHz\n", "want a whole number such as 80000000, found 100MHz"},
-		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
-		{"wait without a source", m4 +
-			"memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 8}}\n",
-			"memory.a.wait.source: missing"},
-		{"wait lines", m4 +
-			"memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 12, source: x}}\n",
-			"want a power of two"},
-		{"wait ratio", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {cycles_per_byte: much}}\n",
-			"is not a number such as 0.25"},
-		{"pipeline", m4 + "pipeline: {issue: 3}\n", "pipeline.issue: 3: want 1 or 2"},
-		{"block", m4 + "pipeline: {block_first: -100}\n", "pipeline.block_first: -100: want 0 to 1000"},
-		{"registers", m4 + "pipeline: {block_each: 1001}\n", "pipeline.block_each: 1001: want 0 to 1000"},
-		{"region name", m4 + "memory:\n  \"a }; evil\": {origin: 0, size: 1M, holds: [code]}\n", "region's name"},
-		{"machine", m4 + "runner: {machine: \"a,b\"}\n", "not a machine"},
-		{"icount", m4 + "runner: {icount_shift: 12}\n", "1 to 10"},
-		{"host kind", m4 + "runner: {kind: host}\n", "core host only"},
-		{"timeout", m4 + "runner: {timeout: -1s}\n", "not a duration"},
-		{"abstract", m4 + "abstract: true\n", "is abstract"},
-		{"unknown parent", "inherits: [cortex-m99]\n",
-			"board.yaml:1: inherits cortex-m99: no such board among those shipped"},
-		{"missing parent file", "inherits: [./gone.yaml]\n", "board.yaml:1: inherits "},
-		{"cycle", "inherits: [./board.yaml]\n", "goes round in a circle"},
-		{"list null", m4 + "kernels: [null]\n", "null in a list"},
-		{"anchor", m4 + "kernels: &k [refc]\n", "anchors and aliases are not accepted"},
-		{"alias bomb", bomb, "anchors and aliases are not accepted"},
-		{"merge key", m4 + "runner:\n  <<: {kind: none}\n", "merge key"},
-		{"two documents", m4 + "---\nstack: 1K\n", "a second YAML document"},
-		{"empty", "", "the file is empty"},
-		{"null", "null\n", "the file is empty"},
-		{"list", "- a\n", "a board file is a map"},
-		{"not yaml", "a: [1, 2\n", "board.yaml:"},
+	type definition struct{ name, text, want string }
+	all := []definition{
 		{"binary", "\x00\x01\x02", "board.yaml"},
-		{"tag", m4 + "doc: !!binary aGk=\n", "tag !!binary is not accepted"},
 		{"deep flow", "a: " + deep, "board.yaml"},
 		{"deep block", nested, "nested deeper"},
-		{"huge", m4 + "doc: " + strings.Repeat("x", 300<<10), "at most 262144"},
-		{"accelerator", m4 + "accelerators: [{kind: npu}]\n", "name and kind"},
-		{"kernels", m4 + "kernels: [refc, refc]\n", "distinct"},
-		{"accelerators", m4 + "accelerators: [{name: a, kind: mla}, {name: b, kind: mla}]\n", "2 entries, want one"},
-		{"own null", m4 + "doc: null\n", "doc: null"},
-	} {
+		{"huge", "inherits: [cortex-m4]\ndoc: " + strings.Repeat("x", 300<<10), "at most 262144"},
+	}
+	for _, f := range testenv.Must(txtar.ParseFile("testdata/bad.txtar"))(t).Files {
+		text, want, _ := strings.Cut(string(f.Data), "# want ")
+		all = append(all, definition{f.Name, text, strings.TrimSpace(want)})
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			p := write(t, t.TempDir(), "board.yaml", c.text)
 			s, err := boards.Load(p)
