@@ -4,9 +4,12 @@ package align
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // fill is what the new elements of a tensor hold: one known real, some finite
@@ -202,74 +205,49 @@ func (f fill) join(g fill) fill {
 	return fill{finite, 0}
 }
 
-// broadcastFill: an operand that is stretched along a growing axis meets new
-// elements with its own data.
-func (a *analysis) broadcastFill(n *ir.Node) (out fill) {
-	first := true
+// broadcastFill: what becomes of known elements is computed; of others a product with
+// zero is zero, and all but powers, remainders and quotients are finite.
+func (a *analysis) broadcastFill(n *ir.Node) fill {
+	var fs []fill
 	for i, v := range n.In {
-		if v == nil {
-			continue
-		}
-		y := a.fillIn(n, i)
-		if a.stretched(n, i) {
-			if y = (fill{finite, 0}); v.Const != nil && v.Const.Len() == 1 && v.Type.Quant == nil {
-				y = fill{known, v.Const.Float(0)}
-			}
-		}
-		switch f := binaryFills[n.Op.Name]; {
-		case first:
-			out, first = y, false
-		case f != nil:
-			out = f(out, y)
-		case n.Op.Finite && out.kind != wild && y.kind != wild:
-			out = fill{finite, 0}
-		default:
-			out = fill{}
+		if v != nil {
+			fs = append(fs, a.operandFill(n, i))
 		}
 	}
-	return out
-}
-
-// binaryFills by operator.
-var binaryFills = map[string]func(x, y fill) fill{
-	"Add": sumFill, "Sum": sumFill,
-	"Sub": func(x, y fill) fill { return combine(x, y, x.value-y.value) },
-	"Min": func(x, y fill) fill { return combine(x, y, math.Min(x.value, y.value)) },
-	"Max": func(x, y fill) fill { return combine(x, y, math.Max(x.value, y.value)) },
-	"Mul": func(x, y fill) fill {
-		if x.zero() && y.kind != wild || y.zero() && x.kind != wild {
-			return zeros
-		}
-		return combine(x, y, x.value*y.value)
-	},
-	"Div": func(x, y fill) fill {
-		if x.kind == wild || y.kind != known || y.value == 0 {
-			return fill{}
-		}
-		return combine(x, y, x.value/y.value)
-	},
-	"PRelu": func(x, y fill) fill {
-		if x.zero() && y.kind != wild {
-			return zeros
-		}
-		return combine(x, y, math.NaN())
-	},
-	"Pow": func(x, y fill) fill {
-		if x.kind != known || y.kind != known {
-			return fill{}
-		}
-		return fill{known, math.Pow(x.value, y.value)}
-	},
-}
-
-func sumFill(x, y fill) fill { return combine(x, y, x.value+y.value) }
-
-func combine(x, y fill, v float64) fill {
+	is := func(kind fillKind) func(f fill) bool { return func(f fill) bool { return f.kind == kind } }
 	switch {
-	case x.kind == wild || y.kind == wild:
+	case slices.ContainsFunc(fs, is(wild)), n.Op == op.Div && (fs[1].kind != known || fs[1].value == 0):
 		return fill{}
-	case x.kind == known && y.kind == known && v == v:
-		return fill{known, v}
+	case n.Op == op.Mul && slices.ContainsFunc(fs, fill.zero), n.Op == op.PRelu && fs[0].zero():
+		return zeros
+	case !slices.ContainsFunc(fs, is(finite)) && reals(n):
+		in := lists.Map(fs, func(f fill) *tensor.Dense { return tensor.Scalar(f.value) })
+		if y, err := n.Op.Eval(n, in); err == nil {
+			return fill{known, y[0].Float(0)}
+		}
+	}
+	if n.Op == op.Div || n.Op == op.PRelu || n.Op.Monotone || n.Op.Finite {
+		return fill{finite, 0}
+	}
+	return fill{}
+}
+
+// reals reports a node whose operands and result all stand for reals.
+func reals(n *ir.Node) bool {
+	return !slices.ContainsFunc(slices.Concat(n.In, n.Out), func(v *ir.Value) bool {
+		return v != nil && !v.Type.DType.IsFloat() && v.Type.Quant == nil
+	})
+}
+
+// operandFill is fillIn of an operand that is broadcast: where it is stretched along a growing axis,
+// new elements meet its own data.
+func (a *analysis) operandFill(n *ir.Node, i int) fill {
+	v := n.In[i]
+	switch {
+	case !a.stretched(n, i):
+		return a.fillIn(n, i)
+	case v.Const != nil && v.Const.Len() == 1 && v.Type.Quant == nil:
+		return fill{known, v.Const.Float(0)}
 	}
 	return fill{finite, 0}
 }

@@ -249,7 +249,7 @@ var operatorLists = map[string]struct {
 	"frontend/surgery":       {2, "edits of models that are not in the IR yet"},
 	"ir/irtest":              {1, "what random graphs draw"},
 	"lower/accel/mla":        {7, "what the accelerator has, by its vendor's guide"},
-	"lower/align":            {3, "a rule for each operator: how its axes belong together, what fills them"},
+	"lower/align":            {2, "a rule for each operator: how its axes belong together, what fills them"},
 	"lower/kernel/loops":     {3, "rows of kernels that compute several operators"},
 	"lower/kernel/reference": {3, "rows of kernels that compute several operators"},
 	"lower/kerneltest":       {1, "what random graphs draw more often"},
