@@ -34,15 +34,10 @@ func bnLinear(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	x := n.In[0]
-	shape := []int{len(c0)}
-	for i := 2; i < x.Type.Rank(); i++ {
-		shape = append(shape, 1)
-	}
-	constant := func(name string, v []float64) *ir.Value {
-		return g.AddConst(n.Name+name, tensor.FromFloats(x.Type.DType, shape, v))
-	}
-	m := insert(g, n, op.Mul, n.Name+"/mul", nil, x, constant("/c0", c0))
-	c.Replace(g, n, insert(g, n, op.Add, n.Name, nil, m, constant("/c1", c1)), "%s as Mul and Add", n)
+	shape := append([]int{len(c0)}, slices.Repeat([]int{1}, max(x.Type.Rank()-2, 0))...)
+	m := insert(g, n, op.Mul, n.Name+"/mul", nil, x, numbers(g, x, n.Name+"/c0", c0, shape...))
+	y := insert(g, n, op.Add, n.Name, nil, m, numbers(g, x, n.Name+"/c1", c1, shape...))
+	c.Replace(g, n, y, "%s as Mul and Add", n)
 }
 
 // betweenQDQ reports that n reads DequantizeLinear and that its result, or
@@ -104,12 +99,16 @@ func depthwiseBN(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if len(c0) < 2 {
 		return
 	}
-	x := n.In[0]
-	dt := x.Type.DType
-	y := insert(g, n, op.Conv, n.Name, ir.Attrs{"group": ir.Int(len(c0))}, x,
-		g.AddConst(n.Name+".weight", tensor.FromFloats(dt, []int{len(c0), 1, 1, 1}, c0)),
-		g.AddConst(n.Name+".bias", tensor.FromFloats(dt, []int{len(c0)}, c1)))
-	c.Replace(g, n, y, "%s as a depthwise convolution", n)
+	c.Replace(g, n, depthwise(g, n, n.In[0], n.Name, c0, c1), "%s as a depthwise convolution", n)
+}
+
+// depthwise is mul*x + add per channel, without add where that is nil, as a convolution in front of at.
+func depthwise(g *ir.Graph, at *ir.Node, x *ir.Value, name string, mul, add []float64) *ir.Value {
+	in := []*ir.Value{x, numbers(g, x, name+".weight", mul, len(mul), 1, 1, 1)}
+	if add != nil {
+		in = append(in, numbers(g, x, name+".bias", add, len(add)))
+	}
+	return insert(g, at, op.Conv, at.Name, ir.Attrs{"group": ir.Int(len(mul))}, in...)
 }
 
 // foldBack folds n into the inner product in front of it.
@@ -332,13 +331,7 @@ func channelConv(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			add, last = b.add, m
 		}
 	}
-	ch := len(a.mul)
-	dt := a.x.Type.DType
-	in := []*ir.Value{a.x, g.AddConst(n.Name+".weight", tensor.FromFloats(dt, []int{ch, 1, 1, 1}, a.mul))}
-	if add != nil {
-		in = append(in, g.AddConst(n.Name+".bias", tensor.FromFloats(dt, []int{ch}, add)))
-	}
-	y := insert(g, last, op.Conv, last.Name, ir.Attrs{"group": ir.Int(ch)}, in...)
+	y := depthwise(g, last, a.x, n.Name, a.mul, add)
 	y.Def.Inherit(n)
 	c.Replace(g, last, y, "%s per channel as a 1x1 depthwise convolution", n)
 	if last != n {

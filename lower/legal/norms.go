@@ -88,7 +88,7 @@ func (f *normForm) trailing(c *pass.Ctx, g *ir.Graph) (m, root *ir.Node) {
 		def = op.LayerNormalization
 	}
 	last := f.root
-	scale := oneOver(g, last, dims)
+	scale := numbers(g, last.Out[0], last.Name+"/ones", full(tensor.Count(dims), 1), dims...)
 	if m := g.SoleUse(last.Out[0]); is(m, "Mul") && !op.HasAct(m) {
 		if k := normParam(g, m, last.Out[0], dims); k != nil {
 			scale, last = k, m
@@ -138,13 +138,10 @@ func (f *normForm) overChannels(c *pass.Ctx, g *ir.Graph) (m, root *ir.Node) {
 	front[rank-1] = 1
 	copy(back[2:], ir.Identity(rank)[1:])
 	back[1] = rank - 1
-	param := func(what string, v []float64) *ir.Value {
-		return g.AddConst(last.Name+what, tensor.FromFloats(f.x.Type.DType, []int{len(v)}, v))
-	}
 	x := transpose(g, last, f.x, front, last.Name+"/front")
-	def, in := op.RMSNormalization, []*ir.Value{x, param("/scale", mul)}
+	def, in := op.RMSNormalization, []*ir.Value{x, numbers(g, x, last.Name+"/scale", mul, len(mul))}
 	if f.centred {
-		def, in = op.LayerNormalization, append(in, param("/bias", add))
+		def, in = op.LayerNormalization, append(in, numbers(g, x, last.Name+"/bias", add, len(add)))
 	}
 	y := insert(g, last, def, last.Name, ir.Attrs{"axis": ir.Int(-1), "epsilon": ir.Float(f.eps)}, in...)
 	y.Def.Inherit(f.root)
@@ -231,10 +228,8 @@ func writeGroupNorm(c *pass.Ctx, g *ir.Graph, last *ir.Node, x *ir.Value, groups
 	if groups != x.Type.Shape[1] {
 		def, attrs["num_groups"] = op.GroupNormalization, ir.Int(groups)
 	}
-	param := func(what string, v []float64) *ir.Value {
-		return g.AddConst(last.Name+what, tensor.FromFloats(x.Type.DType, []int{len(v)}, v))
-	}
-	y := insert(g, last, def, last.Name, attrs, x, param("/scale", mul), param("/bias", add))
+	y := insert(g, last, def, last.Name, attrs, x, numbers(g, x, last.Name+"/scale", mul, len(mul)),
+		numbers(g, x, last.Name+"/bias", add, len(add)))
 	swap(c, g, last, y, "is "+def.Name)
 	return y.Def
 }
@@ -266,11 +261,6 @@ func sameDeviation(v *ir.Value, d *ir.Node) bool {
 	a, okA := meanOver(v.Def.In[1].Def, d.In[0])
 	b, okB := meanOver(d.In[1].Def, d.In[0])
 	return okA && okB && slices.Equal(a, b)
-}
-
-// oneOver is a constant of ones of the given shape.
-func oneOver(g *ir.Graph, n *ir.Node, shape []int) *ir.Value {
-	return g.AddConst(n.Name+"/ones", tensor.FromFloats(n.Out[0].Type.DType, shape, full(tensor.Count(shape), 1)))
 }
 
 // normParam is the constant operand of m beside v, if it broadcasts to the

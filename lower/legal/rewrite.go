@@ -33,6 +33,11 @@ func reinfer(g *ir.Graph, n *ir.Node) {
 	bug.If(err != nil, "%w", err)
 }
 
+// numbers is a constant of the type of x.
+func numbers(g *ir.Graph, x *ir.Value, name string, v []float64, shape ...int) *ir.Value {
+	return g.AddConst(name, tensor.FromFloats(x.Type.DType, shape, v))
+}
+
 // constLike is a constant with the data d and the quantisation of old.
 func constLike(g *ir.Graph, old *ir.Value, d *tensor.Dense) *ir.Value {
 	v := g.AddConst(old.Name, d)
