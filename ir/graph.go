@@ -55,6 +55,13 @@ func (g *Graph) AddConst(name string, d *tensor.Dense) *Value {
 	return v
 }
 
+// AddQuantConst is AddConst for data with the quantisation q, or nil.
+func (g *Graph) AddQuantConst(name string, d *tensor.Dense, q *Quant) *Value {
+	v := g.AddConst(name, d)
+	v.Type.Quant = q
+	return v
+}
+
 // Add appends a node with nout outputs, infers their types and returns it.
 func (g *Graph) Add(op *OpDef, name string, attrs Attrs, nout int, in ...*Value) (*Node, error) {
 	return g.InsertBefore(nil, op, name, attrs, nout, in...)

@@ -175,8 +175,7 @@ func probe(n *ir.Node, in, out [][]int) (*ir.Node, bool) {
 			if !ok {
 				return nil, false
 			}
-			c := g.AddConst("c"+v.Name, tensor.New(v.Type.DType, shape))
-			c.Type.Quant = repeated(v.Type.Quant, shape)
+			c := g.AddQuantConst("c"+v.Name, tensor.New(v.Type.DType, shape), repeated(v.Type.Quant, shape))
 			args = append(args, c)
 		}
 	}

@@ -138,8 +138,7 @@ func (p *Pricer) Smaller(n *ir.Node) (now, then float64, ok bool) {
 	}
 	x := ir.New("smaller")
 	args := []*ir.Value{x.AddInput("x", ir.Type{DType: n.In[0].Type.DType, Shape: n.In[0].Type.Shape,
-		Quant: n.In[0].Type.Quant}), x.AddConst("w", tensor.New(n.In[1].Type.DType, shape))}
-	args[1].Type.Quant = n.In[1].Type.Quant
+		Quant: n.In[0].Type.Quant}), x.AddQuantConst("w", tensor.New(n.In[1].Type.DType, shape), n.In[1].Type.Quant)}
 	if b := n.Input(2); b != nil && b.Const != nil {
 		args = append(args, x.AddConst("b", b.Const))
 		args[2].Type = b.Type

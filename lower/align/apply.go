@@ -63,8 +63,7 @@ func (a *analysis) padConsts(n *ir.Node) {
 		if v == nil || v.Const == nil || !grown(x) {
 			continue
 		}
-		c := a.g.AddConst(v.Name, padDense(v.Const, x, a.elementFill(n, i)))
-		c.Type.Quant = padQuant(v.Type.Quant, x)
+		c := a.g.AddQuantConst(v.Name, padDense(v.Const, x, a.elementFill(n, i)), padQuant(v.Type.Quant, x))
 		a.g.SetInput(n, i, c)
 	}
 }

@@ -326,8 +326,7 @@ func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (_ *tensor.D
 			case v.Const == nil:
 				in[i] = env[v]
 			default:
-				in[i] = g.AddConst(v.Name, scalarConst(n, v))
-				in[i].Type.Quant = v.Type.Quant
+				in[i] = g.AddQuantConst(v.Name, scalarConst(n, v), v.Type.Quant)
 			}
 		}
 		m := fail.Must(g.Add(n.Op, n.Name, n.Attrs, 1, in...))

@@ -64,8 +64,7 @@ func sinkPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	out := n.Out[0]
 	g.SetInput(n, 0, p.In[0])
 	reinfer(g, n)
-	value := g.AddConst(p.Name+".fill", y[0].Reshaped(nil))
-	value.Type.Quant = out.Type.Quant
+	value := g.AddQuantConst(p.Name+".fill", y[0].Reshaped(nil), out.Type.Quant)
 	pads := ints1(g, p.In[1].Name, padsBehind(n, pg))
 	m := bug.Must(g.InsertBefore(g.Next(n), op.Pad, p.Name, p.Attrs.Clone(), 1, out, pads, value))
 	m.Out[0].Type = m.Out[0].Type.WithQuant(out.Type.DType, out.Type.Quant)

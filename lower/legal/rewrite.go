@@ -40,9 +40,7 @@ func numbers(g *ir.Graph, x *ir.Value, name string, v []float64, shape ...int) *
 
 // constLike is a constant with the data d and the quantisation of old.
 func constLike(g *ir.Graph, old *ir.Value, d *tensor.Dense) *ir.Value {
-	v := g.AddConst(old.Name, d)
-	v.Type.Quant = old.Type.Quant
-	return v
+	return g.AddQuantConst(old.Name, d, old.Type.Quant)
 }
 
 func reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int, name string) *ir.Value {

@@ -100,14 +100,7 @@ func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, 
 	out := fail.Must(ir.EvalNode(n, data))
 	name := n.Out[0].Name
 	b.g.Remove(n)
-	return b.constant(name, out[0], n.Out[0].Type.Quant)
-}
-
-// constant is a constant with a quantisation, or none.
-func (b *builder) constant(name string, d *tensor.Dense, q *ir.Quant) *ir.Value {
-	v := b.g.AddConst(name, d)
-	v.Type.Quant = q
-	return v
+	return b.g.AddQuantConst(name, out[0], n.Out[0].Type.Quant)
 }
 
 // move is emit for data movement by constant ints: the same movement of the

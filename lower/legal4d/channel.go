@@ -134,11 +134,11 @@ func layerNorm(b *builder, n *ir.Node) []*rep {
 		d, q := v.Const, v.Type.Quant
 		refuseIf(q != nil && q.PerAxis(), "a parameter is quantised per channel")
 		if d.Len() == 1 {
-			params = append(params, b.constant(v.Name, d.Reshaped([]int{1}), q))
+			params = append(params, b.g.AddQuantConst(v.Name, d.Reshaped([]int{1}), q))
 			continue
 		}
 		refuseIf(d.Len() != tensor.Count(x[axis:]), "a parameter is broadcast")
-		params = append(params, b.constant(v.Name, d.Reshaped([]int{d.Len()}), q))
+		params = append(params, b.g.AddQuantConst(v.Name, d.Reshaped([]int{d.Len()}), q))
 	}
 	return b.alongChannels(n, dims, func(p *part) {
 		v := b.transpose(p.val, []int{0, 2, 3, 1})
@@ -167,7 +167,7 @@ func batchNorm(b *builder, n *ir.Node) []*rep {
 	return onEach(n, b.parts(n.In[0]), to, func(p *part) {
 		in := []*ir.Value{p.val}
 		for _, v := range n.In[1:] {
-			in = append(in, b.constant(b.name("const"), perChannel(v.Const, rank, p), nil))
+			in = append(in, b.g.AddConst(b.name("const"), perChannel(v.Const, rank, p)))
 		}
 		p.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
 	})

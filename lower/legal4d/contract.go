@@ -180,9 +180,10 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []atom, f *factor) *
 	}
 	wd := tensor.New(w.DType, dims)
 	tensor.Gather(wd, w, dims, st, 0)
-	in := []*ir.Value{p.val, b.constant(b.name("weight"), wd.Reshaped([]int{m, kernel[0], kernel[1], kernel[2]}), wq)}
+	in := []*ir.Value{p.val,
+		b.g.AddQuantConst(b.name("weight"), wd.Reshaped([]int{m, kernel[0], kernel[1], kernel[2]}), wq)}
 	if f.bias != nil {
-		in = append(in, b.constant(b.name("bias"), f.bias, f.biasq))
+		in = append(in, b.g.AddQuantConst(b.name("bias"), f.bias, f.biasq))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(kernel[1], kernel[2])}
 	if f.fc && wq != nil && !wq.PerAxis() {

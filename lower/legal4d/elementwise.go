@@ -190,7 +190,7 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 		case asWhole(n, i):
 			in[i] = b.of(v).whole
 		default:
-			in[i] = b.constant(b.name("const"), arranged(v.Const, rank, o), v.Type.Quant)
+			in[i] = b.g.AddQuantConst(b.name("const"), arranged(v.Const, rank, o), v.Type.Quant)
 		}
 	}
 	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)

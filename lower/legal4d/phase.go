@@ -53,10 +53,10 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 		src = b.slice(src, axW, 0, m, 1)
 		after = 0
 	}
-	in := []*ir.Value{src, b.constant(b.name("weight"), phased(w, s, taps), perPhase(wq, s))}
+	in := []*ir.Value{src, b.g.AddQuantConst(b.name("weight"), phased(w, s, taps), perPhase(wq, s))}
 	if d := n.ConstIn(2); d != nil {
 		bias := lists.Make(s*cout, func(i int) float64 { return d.Float(i % cout) })
-		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
+		in = append(in, b.g.AddQuantConst(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
 			perPhase(n.In[2].Type.Quant, s)))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}

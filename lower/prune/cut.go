@@ -143,9 +143,7 @@ func (c *cutter) product(f *product) {
 		if v := n.Input(2); v != nil {
 			name = v.Name
 		}
-		v := c.g.AddConst(name, b)
-		v.Type.Quant = q
-		c.g.SetInput(n, 2, v)
+		c.g.SetInput(n, 2, c.g.AddQuantConst(name, b, q))
 	}
 	c.weights(f, ins, outs)
 }
@@ -175,8 +173,7 @@ func (c *cutter) weights(f *product, ins, outs []int) {
 	if f.inMajor {
 		outAt, inAt = 1, 0
 	}
-	v := c.g.AddConst(f.n.In[1].Name, f.w.Take(outAt, outs).Take(inAt, ins))
-	v.Type.Quant = f.weightsQ.Take(outAt, outs)
+	v := c.g.AddQuantConst(f.n.In[1].Name, f.w.Take(outAt, outs).Take(inAt, ins), f.weightsQ.Take(outAt, outs))
 	c.g.SetInput(f.n, 1, v)
 }
 
@@ -204,8 +201,6 @@ func (c *cutter) other(n *ir.Node) {
 		if axis < 0 || v.Type.Shape[axis] != y.Shape[1] {
 			continue
 		}
-		w := c.g.AddConst(v.Name, v.Const.Take(axis, keep))
-		w.Type.Quant = v.Type.Quant.Take(axis, keep)
-		c.g.SetInput(n, i, w)
+		c.g.SetInput(n, i, c.g.AddQuantConst(v.Name, v.Const.Take(axis, keep), v.Type.Quant.Take(axis, keep)))
 	}
 }

@@ -38,8 +38,7 @@ var Averages = pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	for i := range w.Len() {
 		w.SetInt(i, 1)
 	}
-	v := g.AddConst(n.Name+".weight", w)
-	v.Type = v.Type.WithQuant(tensor.I8, ir.PerTensor(1/float32(k), 0))
+	v := g.AddQuantConst(n.Name+".weight", w, ir.PerTensor(1/float32(k), 0))
 	attrs := n.Attrs.Clone()
 	delete(attrs, "ceil_mode") // no window hangs over the end
 	delete(attrs, "count_include_pad")
@@ -85,8 +84,7 @@ var Turned = pass.Each(func(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if !ok {
 		return
 	}
-	w := g.AddConst(n.Name+".turned", op.TurnedWeights(geom, n.In[1].Const))
-	w.Type = w.Type.WithQuant(n.In[1].Type.DType, turnedQuant(n.In[1].Type.Quant))
+	w := g.AddQuantConst(n.Name+".turned", op.TurnedWeights(geom, n.In[1].Const), turnedQuant(n.In[1].Type.Quant))
 	attrs := n.Attrs.Clone()
 	for _, name := range []string{"output_padding", "output_shape", "auto_pad", "strides"} {
 		delete(attrs, name)

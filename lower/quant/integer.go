@@ -439,9 +439,7 @@ func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value
 		}
 		d = s
 	}
-	v := c.g.AddConst(x.Name, d)
-	v.Type.Quant = q
-	return v
+	return c.g.AddQuantConst(x.Name, d, q)
 }
 
 // requantize inserts a Requantize of x to type t before node at.

@@ -132,9 +132,7 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t ten
 		}
 		d.SetInt(i, ir.ClampInt(math.Round(reals.Float(src)/s), lo, hi))
 	}
-	v := c.g.AddConst(b.Name, d)
-	v.Type.Quant = q
-	return v, true
+	return c.g.AddQuantConst(b.Name, d, q), true
 }
 
 // maxBias leaves as much of an int32 accumulator to the products as to the bias.
@@ -203,8 +201,7 @@ func (c *converter) rescaled(w form, q *ir.Quant, axis int) form {
 		v := (float64(w.v.Const.Int(i)) - z) * float64(w.t.Quant.ScaleAt(k)) / float64(q.Scale[k])
 		d.SetInt(i, ir.ClampInt(math.Round(v)+z, lo, hi))
 	}
-	v := c.g.AddConst(w.v.Name, d)
-	v.Type.Quant = q
+	v := c.g.AddQuantConst(w.v.Name, d, q)
 	return form{v, v.Type}
 }
 

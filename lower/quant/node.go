@@ -200,8 +200,8 @@ func (c *converter) shared(n *ir.Node) bool {
 			continue
 		}
 		if d := consts[i]; d != nil {
-			in[i] = c.g.AddConst(n.In[i].Name, ir.QuantiseAway(d, n.In[i].Type.WithQuant(t.DType, t.Quant)))
-			in[i].Type.Quant = t.Quant
+			in[i] = c.g.AddQuantConst(n.In[i].Name, ir.QuantiseAway(d, n.In[i].Type.WithQuant(t.DType, t.Quant)),
+				t.Quant)
 			continue
 		}
 		in[i] = c.inType(n, in[i], t)
@@ -238,8 +238,7 @@ func (c *converter) free(n *ir.Node) bool {
 			if d == nil {
 				return false
 			}
-			in[i] = c.g.AddConst(v.Name, d)
-			in[i].Type.Quant = q
+			in[i] = c.g.AddQuantConst(v.Name, d, q)
 		}
 	}
 	if !quantised {

@@ -396,7 +396,5 @@ func (r *recurrence) biases(d int, name string, w *ir.Value, data *ir.Quant, at 
 		sum := lists.Sum(at, func(first int) float64 { return r.bias.Float(d*2*rows + first + i) })
 		out.SetInt(i, ir.ClampInt(math.Round(sum/s), -maxAcc, maxAcc))
 	}
-	v := r.converter.g.AddConst(r.n.Name+name, out)
-	v.Type.Quant = q
-	return v
+	return r.converter.g.AddQuantConst(r.n.Name+name, out, q)
 }

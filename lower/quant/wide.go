@@ -37,8 +37,7 @@ func (c *converter) widened(at *ir.Node, f form) form {
 		for i := range d.Len() {
 			w.SetInt(i, (d.Int(i)-int64(f.t.Quant.Zero[0]))*128)
 		}
-		v := c.g.AddConst(f.v.Name+".wide", w)
-		v.Type.Quant = t.Quant
+		v := c.g.AddQuantConst(f.v.Name+".wide", w, t.Quant)
 		return form{v, v.Type}
 	}
 	return form{c.requantize(at, f.v, t), t}
