@@ -85,10 +85,11 @@ func usages(t *testing.T, dir string) []usage {
 	return out
 }
 
-// source writes a C file.
-func source(t *testing.T, text string) []string {
+// source writes a C file: a text in front of one of testdata.
+func source(t *testing.T, text, name string) []string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "source.c")
+	text += string(testenv.Must(os.ReadFile(filepath.Join("testdata", name)))(t))
 	testenv.OK(t, os.WriteFile(p, []byte(text), 0o666))
 	return []string{p}
 }
@@ -108,17 +109,7 @@ func TestFrames(t *testing.T) {
 		text += fmt.Sprintf("__attribute__((noinline)) int frame%d(int x) { volatile char a[%d]; a[x] = (char)x; "+
 			"a[0] = 1; sink = a[x]; return a[0] + sink; }\n", n, n)
 	}
-	text += `
-__attribute__((noinline)) float floats(float *p) {
-    float s = 0.0f, a = p[0], b = p[1], c = p[2], d = p[3];
-    for (int i = 0; i < 4; i++) { s += (float)frame4(i) * a + b; a += c * d; }
-    return s + a + b + c + d;
-}
-__attribute__((noinline)) int inner(int x) { return frame516(x) + 1; }
-__attribute__((noinline)) int outer(int x) { return frame4(x) + inner(x) + 2; }
-int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200); return sink + t[sink]; }
-`
-	files := source(t, text)
+	files := source(t, text, "frames.c")
 	for _, core := range cores {
 		for _, level := range levels {
 			t.Run(core+level, func(t *testing.T) {
@@ -148,22 +139,7 @@ int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200
 
 // TestNoBound: what has no bound is an error that says where.
 func TestNoBound(t *testing.T) {
-	files := source(t, `
-int even(unsigned n); int odd(unsigned n); int use(char *p);
-__attribute__((noinline)) int even(unsigned n) { volatile int k = 1; return n == 0 ? k : odd(n - 1) + k; }
-__attribute__((noinline)) int odd(unsigned n) { volatile int k = 1; return n == 0 ? k : even(n - 1) + k; }
-int top(unsigned n) { return even(n) + 1; }
-int self(unsigned n) { volatile int k = 2; return n == 0 ? k : self(n / 2) + self(n - 1) + k; }
-__attribute__((noinline)) int use(char *p) { return p[0]; }
-int sized(int n) { char a[n]; a[0] = 1; return use(a) + 1; }
-int taken(int n) { char *a = __builtin_alloca((unsigned)n); a[0] = 1; return use(a) + 1; }
-int kernel_a(int x) { volatile char a[100]; a[x] = 1; return a[0]; }
-int kernel_b(int x) { volatile char a[200]; a[x] = 1; return a[0]; }
-int other(int x) { volatile char a[900]; a[x] = 1; return a[0]; }
-int through(int (*f)(int), int x) { return f(x) + 1; }
-int (*volatile held)(int);
-int tail(int x) { return held(x); }
-`)
+	files := source(t, "", "unbounded.c")
 	table := func(caller string) []string {
 		if caller == "through" || caller == "tail" {
 			return []string{"kernel_a", "kernel_b"}
@@ -211,13 +187,7 @@ int tail(int x) { return held(x); }
 // TestAssembly: pushes that no compiler knows of count.
 func TestAssembly(t *testing.T) {
 	for _, core := range cores[1:] {
-		files := source(t, `
-__attribute__((naked)) void bare(void) {
-    __asm volatile(".syntax unified\npush {r4-r11, lr}\n sub sp, #20\n strd r0, r1, [sp, #-16]!\n str r2, [sp, #-8]!\n"
-                   "adr r6, 2f\n orr r10, r6, #1\n bx r10\n .p2align 2\n2: nop\n add sp, #44\n pop {r4-r11, pc}\n");
-}
-void calls(void) { bare(); __asm volatile("" ::: "memory"); }
-`)
+		files := source(t, "", "pushes.c")
 		p, _ := link(t, core, files, "-O2")
 		way, err := p.Deepest("bare", noPointers)
 		testenv.Check(t, err == nil && way.Bytes == 36+20+16+8, "%s: %+v, %v", core, way, err)

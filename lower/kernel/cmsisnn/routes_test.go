@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/nncc/nncc/ir/irtest/testenv"
 
 	"github.com/nncc/nncc/ir/call"
@@ -20,90 +22,25 @@ import (
 
 var table = kernel.NewTable(cmsisnn.Kernels, reference.Kernels)
 
-var (
-	plainC = kernel.Core{}
-	dsp    = kernel.Core{DSP: true}
-	helium = kernel.Core{DSP: true, MVE: true}
-)
+var cores = map[string]kernel.Core{"plain": {}, "dsp": {DSP: true}, "helium": {DSP: true, MVE: true}}
 
 // TestRoutes: the function called and the inner one that runs on each core,
 // and the way round what the library computes wrongly.
 func TestRoutes(t *testing.T) {
-	conv := func(x, w, out, attrs string) string {
-		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = Conv(%%x, %%w) {%s}", x,
-			w, out, attrs)
-	}
-	up := func(x, w, out, attrs string) string {
-		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = ConvTranspose(%%x, "+
-			"%%w) {%s}", x, w, out, attrs)
-	}
-	for _, c := range []struct {
-		name, src   string
-		core        kernel.Core
-		call, inner string
-		why         string // part of the reason
-	}{
-		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast",
-			""},
-		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8",
-			"arm_convolve_1x1_s8", "instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1"},
-		{"1x1 with padding behind the end", conv("1,4,5,5", "3,4,1,1", "1,3,3,4", "strides=[2,2], pads=[0,0,0,2]"), dsp,
-			"arm_convolve_s8", "arm_convolve_s8",
-			"instead of arm_convolve_1x1_s8: the 1x1 kernel knows no padding"},
-		{"1x1 of one row", conv("1,4,1,9", "3,4,1,1", "1,3,1,9", "strides=[2,1]"), plainC, "arm_convolve_wrapper_s8",
-			"arm_convolve_1x1_s8_fast", ""},
-		{"Nx1 of one column", conv("1,4,16,1", "3,4,3,1", "1,3,16,1", "pads=[1,0,1,0]"), helium,
-			"arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
-		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8",
-			"arm_convolve_s8", "in.c is 4, wanted filter.c = 2"},
-		{"3x3", conv("1,4,5,5", "3,4,3,3", "1,3,3,3", ""), helium, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
-		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8",
-			"arm_convolve_1_x_n_s8", ""},
-		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8",
-			"arm_convolve_s8", ""},
-		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8",
-			"arm_convolve_s8", "[X-C8-1]"},
-		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8",
-			"arm_convolve_s8", "instead of arm_convolve_1_x_n_s8: the 1xN kernel computes the last columns from the " +
-				"wrong inputs [X-C8-3]"},
-		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp,
-			"arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
-		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp,
-			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8", ""},
-		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium,
-			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
-		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC,
-			"arm_depthwise_conv_s8", "arm_depthwise_conv_s8",
-			"instead of arm_depthwise_conv_3x3_s8: the 3x3 kernel reads beyond the row"},
-		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium,
-			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
-		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium,
-			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8", "ch_mult is 2, wanted 1"},
-		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8",
-			"arm_transpose_conv_s8", ""},
-		{"transposed, padding no multiple of the stride", up("1,4,5,5", "4,3,3,3", "1,3,9,9",
-			"strides=[2,2], pads=[1,1,1,1]"), dsp, "nncc_copy_nd", "arm_transpose_conv_s8",
-			"1 rows more are computed and dropped: arm_transpose_conv_s8: the kernel put rows into the wrong places"},
-		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp,
-			"arm_transpose_conv_wrapper_s8", "arm_convolve_s8", ""},
-		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8",
-			"arm_convolve_s8", ""},
-		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium,
-			"arm_fully_connected_wrapper_s8", "arm_fully_connected_s8", ""},
-		{"product per channel", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:0,0.3:0) = rand 1\n%o : " +
-			"i8[2,3] O = Gemm(%x, %w)", dsp,
-			"arm_fully_connected_wrapper_s8", "arm_fully_connected_per_channel_s8", ""},
-	} {
-		n := last(t, c.src)
-		opt := &kernel.Options{Core: c.core}
+	for _, f := range testenv.Must(txtar.ParseFile("testdata/routes.txtar"))(t).Files {
+		src, says, _ := strings.Cut(string(f.Data), "\n# ")
+		want := append(strings.SplitN(strings.TrimSpace(says), " ", 4), "")
+		core, function, inner, why := want[0], want[1], want[2], want[3]
+		n := last(t, src)
+		opt := &kernel.Options{Core: cores[core]}
 		choice := testenv.Must(table.Match(n, opt))(t)
 		l := choice.Lower()
 		end := l.Calls[len(l.Calls)-1]
-		if end.Func != c.call || end.Func != "nncc_copy_nd" && l.Kernel != c.call || l.Route != c.inner {
-			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", c.name, end.Func, l.Kernel, l.Route, c.call, c.inner)
+		if end.Func != function || end.Func != "nncc_copy_nd" && l.Kernel != function || l.Route != inner {
+			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", f.Name, end.Func, l.Kernel, l.Route, function, inner)
 		}
-		testenv.Check(t, strings.Contains(l.RouteReason, c.why) && (c.why != "" || l.RouteReason == ""),
-			"%s: route because of %q, want %q", c.name, l.RouteReason, c.why)
+		testenv.Check(t, strings.Contains(l.RouteReason, why) && (why != "" || l.RouteReason == ""),
+			"%s: route because of %q, want %q", f.Name, l.RouteReason, why)
 		if end.Func == "nncc_copy_nd" {
 			continue
 		}
@@ -113,7 +50,7 @@ func TestRoutes(t *testing.T) {
 					end.Func = ""
 				}
 			}
-			testenv.Check(t, end.Func == "", "%s: no bias; the library needs zeros", c.name)
+			testenv.Check(t, end.Func == "", "%s: no bias; the library needs zeros", f.Name)
 		}
 	}
 }
@@ -173,7 +110,7 @@ func TestConv1DRoutes(t *testing.T) {
 						"i8[1,5,%d,1] O = Conv(%%x, %%w) {pads=[%d,0,%d,0]}", c, c, k, 30+2*pad-k+1, pad, pad)
 				}
 				n := last(t, src)
-				opt := &kernel.Options{Core: helium}
+				opt := &kernel.Options{Core: cores["helium"]}
 				choice := testenv.Must(table.Match(n, opt))(t)
 				l := choice.Lower()
 				want := "arm_convolve_s8"
