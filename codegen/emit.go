@@ -47,7 +47,7 @@ type emitter struct {
 
 func newEmitter(p *program.Program, prefix string, o Options, names *ioNaming, digest bool) *emitter {
 	bound := o.WeightsFile
-	arena := arenaForm{partViews(p, prefix), prefix}
+	arena := newArenaForm(partViews(p, prefix), prefix)
 	e := &emitter{prefix: prefix, prog: p, stepOf: p.StepOf(), digest: digest, arena: arena, library: o.Library,
 		locals: &localNames{names, map[string]int{}}, bases: bases(arena), named: map[int]string{},
 		shared: map[string]*structView{}, functions: map[string]*codeView{}}

@@ -73,51 +73,32 @@ func (n *ioNaming) reserve(prefix string, parts []partView) {
 type arenaForm struct {
 	Parts  []partView // none: the arena is in one piece
 	prefix string
+
+	ArenaParam, ArenaConst string // the parameter of functions that write to the arena, and of those that read there
+	ArenaName, ArenaArg    string // the name of these parameters, and the argument for them in examples
+	Base, ConstBase        string // to which the parameter a of steps points; for those that only read
+	FromArena              string // what a is made of
+	Run, Step              string // ends of the names of the functions for a run and for one step
+	ArenaCheck             string // the function that looks at an arena
+	// Of the C++ class: the parameter of the constructor, the type of the member arena_, that as an argument.
+	SessionParam, SessionMember, Member string
+}
+
+func newArenaForm(parts []partView, prefix string) arenaForm {
+	if all, kind := prefix+"_arenas", "const "+prefix+"_arenas"; len(parts) > 0 {
+		return arenaForm{Parts: parts, prefix: prefix, ArenaParam: kind + " *arenas", ArenaConst: kind + " *arenas",
+			ArenaName: "arenas", ArenaArg: "&arenas", Base: kind, ConstBase: kind, FromArena: "arenas", Run: "run_in",
+			Step: "step_in", ArenaCheck: prefix + "_check_in", SessionParam: kind + " &arenas",
+			SessionMember: all + " ", Member: "&arena_"}
+	}
+	return arenaForm{prefix: prefix, ArenaParam: "void *arena", ArenaConst: "const void *arena", ArenaName: "arena",
+		ArenaArg: "arena", Base: "uint8_t", ConstBase: "const uint8_t", FromArena: "(uint8_t *)arena", Run: "run",
+		Step: "step", ArenaCheck: prefix + "_check", SessionParam: "void *arena", SessionMember: "void *",
+		Member: "arena_"}
 }
 
 // Split reports an arena in parts.
 func (a arenaForm) Split() bool { return len(a.Parts) > 0 }
-
-// pick is one of two texts: for one arena, and for one in parts.
-func (a arenaForm) pick(one, parts string) string {
-	if a.Split() {
-		return parts
-	}
-	return one
-}
-
-// structure is the type of the pointers to the parts.
-func (a arenaForm) structure() string { return "const " + a.prefix + "_arenas" }
-
-// ArenaParam is the parameter of functions that write to the arena.
-func (a arenaForm) ArenaParam() string { return a.pick("void *arena", a.structure()+" *arenas") }
-
-// ArenaConst is that of functions that read there.
-func (a arenaForm) ArenaConst() string { return a.pick("const void *arena", a.structure()+" *arenas") }
-
-// ArenaName is the name of these parameters.
-func (a arenaForm) ArenaName() string { return a.pick("arena", "arenas") }
-
-// ArenaArg is the argument for them in examples.
-func (a arenaForm) ArenaArg() string { return a.pick("arena", "&arenas") }
-
-// Base and ConstBase are the type to which the parameter a of steps points, which is FromArena.
-func (a arenaForm) Base() string { return a.pick("uint8_t", a.structure()) }
-
-// ConstBase is Base for those that only read.
-func (a arenaForm) ConstBase() string { return a.pick("const uint8_t", a.structure()) }
-
-// FromArena is what a of the steps is made of.
-func (a arenaForm) FromArena() string { return a.pick("(uint8_t *)arena", "arenas") }
-
-// Run and Step are the ends of names of functions.
-func (a arenaForm) Run() string { return a.pick("run", "run_in") }
-
-// Step is the end of the name of the function for one step.
-func (a arenaForm) Step() string { return a.pick("step", "step_in") }
-
-// ArenaCheck is the function that looks at an arena.
-func (a arenaForm) ArenaCheck() string { return a.prefix + a.pick("_check", "_check_in") }
 
 // NoArena and Misaligned are conditions on the parameter.
 func (a arenaForm) NoArena() string {
@@ -167,17 +148,6 @@ func (a arenaForm) info() []PartInfo {
 	})
 }
 
-// Of the C++ class: what it is made of, and the argument for functions.
-
-// SessionParam is the parameter of the constructor.
-func (a arenaForm) SessionParam() string { return a.pick("void *arena", a.structure()+" &arenas") }
-
-// SessionMember is the type of the member arena_.
-func (a arenaForm) SessionMember() string { return a.pick("void *", a.prefix+"_arenas ") }
-
-// Member is the member as an argument.
-func (a arenaForm) Member() string { return a.pick("arena_", "&arena_") }
-
 // siteView is memory of Zephyr's sample for the arena or a part of it, which Kconfig places.
 type siteView struct {
 	Region   string // of a part
@@ -216,4 +186,4 @@ func (v *firmwareView) Sites() []siteView {
 func (v *firmwareView) Split() bool { return v.First().Split() }
 
 // ArenaArg is the argument for the arena in examples.
-func (v *firmwareView) ArenaArg() string { return v.First().ArenaArg() }
+func (v *firmwareView) ArenaArg() string { return v.First().ArenaArg }

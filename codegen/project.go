@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"path"
@@ -18,67 +19,42 @@ type job struct{ path, tmpl string }
 // project is a build system for which Generate writes files, beside the sources
 // and without changing them.
 type project struct {
-	name string
-	jobs func(v *firmwareView) []job
+	name  string
+	files []job
 	// more are files that need the list of all others; nil for none.
 	more func(v *firmwareView, files []File) []File
 	// archive is a file made of all others, terms included; nil for none.
 	archive func(v *firmwareView, files []File) (File, error)
 }
 
-var projects = []project{
-	{name: "make", jobs: func(*firmwareView) []job { return []job{{"Makefile", "Makefile.tmpl"}} }},
-	{name: "cmake", jobs: func(*firmwareView) []job { return []job{{"CMakeLists.txt", "CMakeLists.txt.tmpl"}} }},
-	{name: "zephyr", jobs: func(*firmwareView) []job {
-		return []job{
-			{"zephyr/module.yml", "zephyr-module.yml.tmpl"},
-			{"zephyr/Kconfig", "zephyr-Kconfig.tmpl"},
-			{"zephyr/CMakeLists.txt", "zephyr-CMakeLists.txt.tmpl"},
-			{"samples/zephyr/CMakeLists.txt", "zephyr-app-CMakeLists.txt.tmpl"},
-			{"samples/zephyr/prj.conf", "zephyr-prj.conf.tmpl"},
-			{"samples/zephyr/fpu.conf", "zephyr-fpu.conf.tmpl"},
-			{"samples/zephyr/sample.yaml", "zephyr-sample.yaml.tmpl"},
-			{"samples/zephyr/src/main.c", "zephyr-main.c.tmpl"},
+//go:embed projects.txt
+var projectFiles string
+
+var projects = func() (list []project) {
+	for line := range strings.Lines(projectFiles) {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
 		}
-	}},
-	{name: "cmsis-pack", archive: packFile, jobs: func(v *firmwareView) []job {
-		return []job{
-			{packVendor + "." + v.Name + ".pdsc", "pack.pdsc.tmpl"},
-			{v.Name + ".clayer.yml", "clayer.yml.tmpl"},
-			{"samples/csolution/" + v.Name + ".csolution.yml", "csolution.yml.tmpl"},
-			{"samples/csolution/infer.cproject.yml", "cproject.yml.tmpl"},
-			{"samples/csolution/main.c", "sample.c.tmpl"},
+		if k := len(list) - 1; k < 0 || list[k].name != f[0] {
+			list = append(list, project{name: f[0]})
 		}
-	}},
-	{name: "cmake-package", jobs: func(*firmwareView) []job {
-		return []job{
-			{"samples/cmake/CMakeLists.txt", "consumer-CMakeLists.txt.tmpl"},
-			{"samples/cmake/main.c", "sample.c.tmpl"},
+		p := &list[len(list)-1]
+		p.files = append(p.files, job{f[1], f[2] + ".tmpl"})
+		switch p.name {
+		case "cmsis-pack":
+			p.archive = packFile
+		case "arduino":
+			p.more = arduinoFiles
 		}
-	}},
-	{name: "platformio", jobs: func(*firmwareView) []job {
-		return []job{
-			{"library.json", "library.json.tmpl"},
-			{"samples/platformio/platformio.ini", "platformio.ini.tmpl"},
-			{"samples/platformio/src/main.c", "sample.c.tmpl"},
-		}
-	}},
-	{name: "rust", jobs: func(*firmwareView) []job {
-		return []job{
-			{"Cargo.toml", "Cargo.toml.tmpl"},
-			{"rust/build.rs", "build.rs.tmpl"},
-			{"rust/lib.rs", "lib.rs.tmpl"},
-			{"rust/examples/infer.rs", "infer.rs.tmpl"},
-			{"rust/tests/runs.rs", "runs.rs.tmpl"},
-		}
-	}},
-	{name: "arduino", more: arduinoFiles, jobs: func(v *firmwareView) []job {
-		return []job{
-			{"library.properties", "library.properties.tmpl"},
-			{"keywords.txt", "keywords.txt.tmpl"},
-			{sketchFolder(v) + v.Name + "_once.ino", "once.ino.tmpl"},
-		}
-	}},
+	}
+	return list
+}()
+
+// jobs are the files for a firmware.
+func (p *project) jobs(v *firmwareView) []job {
+	names := strings.NewReplacer("VENDOR", packVendor, "NAME", v.Name)
+	return lists.Map(p.files, func(j job) job { return job{names.Replace(j.path), j.tmpl} })
 }
 
 // samples is the folder of applications for build systems.

@@ -108,17 +108,17 @@ func (e *emitter) state(x program.State) stateView {
 // Params are the parameters of the functions that run the model.
 func (v *modelView) Params() string {
 	if len(v.States) > 0 {
-		return v.ArenaParam() + ", void *state"
+		return v.ArenaParam + ", void *state"
 	}
-	return v.ArenaParam()
+	return v.ArenaParam
 }
 
 // Args are arguments for Params in examples.
 func (v *modelView) Args() string {
 	if len(v.States) > 0 {
-		return v.ArenaArg() + ", " + v.Prefix + "_state"
+		return v.ArenaArg + ", " + v.Prefix + "_state"
 	}
-	return v.ArenaArg()
+	return v.ArenaArg
 }
 
 // StepArgs are the arguments of the steps.

@@ -156,11 +156,11 @@ func newIOView(x IOInfo, a arenaForm, input, bound bool) ioView {
 			list(t.Order), list(t.Phys()))
 	}
 	v.Fn = prefix + "_" + x.CName
-	v.Proto = fmt.Sprintf("const %s *%s(%s)", x.CType, v.Fn, a.ArenaConst())
+	v.Proto = fmt.Sprintf("const %s *%s(%s)", x.CType, v.Fn, a.ArenaConst)
 	if input {
-		v.Proto = fmt.Sprintf("%s *%s(%s)", x.CType, v.Fn, a.ArenaParam())
+		v.Proto = fmt.Sprintf("%s *%s(%s)", x.CType, v.Fn, a.ArenaParam)
 	}
-	v.Check, v.Arg = a.ArenaCheck(), a.ArenaName()
+	v.Check, v.Arg = a.ArenaCheck, a.ArenaName
 	if q := t.Quant; q != nil {
 		if v.lo, v.hi = t.DType.IntRange(); v.hi <= math.MaxInt32 {
 			v.quantised(q, bound)
@@ -211,11 +211,11 @@ func list(v []int) string {
 func (v *ioView) helpers(t types.Type, a arenaForm, input bool) {
 	prefix := a.prefix
 	add := func(verb, doc, elem, line string, first ...string) {
-		arena, values, own := a.ArenaConst(), elem+" *values", "const "+v.CType+" *const q"
+		arena, values, own := a.ArenaConst, elem+" *values", "const "+v.CType+" *const q"
 		if input {
-			arena, values, own = a.ArenaParam(), "const "+elem+" *values", v.CType+" *const q"
+			arena, values, own = a.ArenaParam, "const "+elem+" *values", v.CType+" *const q"
 		}
-		check := fmt.Sprintf("%s_io_check(%s, values)", prefix, a.ArenaName())
+		check := fmt.Sprintf("%s_io_check(%s, values)", prefix, a.ArenaName)
 		h := helperView{Doc: doc, Method: verb + "_" + v.CName, Elem: elem}
 		h.Func = prefix + "_" + h.Method
 		h.Proto = fmt.Sprintf("nncc_status %s(%s, %s)", h.Func, arena, values)
@@ -223,7 +223,7 @@ func (v *ioView) helpers(t types.Type, a arenaForm, input bool) {
 			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {
 			h.Body = slices.Concat(first, []string{"    const nncc_status status = " + check + ";",
-				fmt.Sprintf("    %s = %s_%s(%s);", own, prefix, v.CName, a.ArenaName())},
+				fmt.Sprintf("    %s = %s_%s(%s);", own, prefix, v.CName, a.ArenaName)},
 				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"),
 				[]string{"    return NNCC_OK;"})
 		}

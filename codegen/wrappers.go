@@ -20,9 +20,9 @@ import (
 // Members are the arguments of a run for the C++ class.
 func (v *modelView) Members() string {
 	if len(v.States) > 0 {
-		return v.Member() + ", state_"
+		return v.Member + ", state_"
 	}
-	return v.Member()
+	return v.Member
 }
 
 // rustWords are names that Rust keeps for itself, and those of the crate's root.
@@ -212,8 +212,8 @@ func (v *firmwareView) FlashKiB() int { return kib(v.Bytes) + 96 }
 func (v *firmwareView) Keywords() []string {
 	var s []string
 	for _, m := range v.Models {
-		s = append(s, m.Prefix+"_model\tKEYWORD1", m.Prefix+"_session\tKEYWORD1", m.Prefix+"_"+m.Run()+"\tKEYWORD2",
-			m.Prefix+"_"+m.Step()+"\tKEYWORD2", m.Prefix+"_info\tKEYWORD2", m.Upper+"_STEPS\tLITERAL1",
+		s = append(s, m.Prefix+"_model\tKEYWORD1", m.Prefix+"_session\tKEYWORD1", m.Prefix+"_"+m.Run+"\tKEYWORD2",
+			m.Prefix+"_"+m.Step+"\tKEYWORD2", m.Prefix+"_info\tKEYWORD2", m.Upper+"_STEPS\tLITERAL1",
 			m.Upper+"_ARENA_BYTES\tLITERAL1", m.Upper+"_ARENA_ALIGN\tLITERAL1")
 		if len(m.States) > 0 {
 			s = append(s, m.Prefix+"_reset\tKEYWORD2", m.Upper+"_STATE_BYTES\tLITERAL1",
