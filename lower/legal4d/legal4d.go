@@ -238,16 +238,13 @@ func (r *Result) describe() {
 			if n.Out[0] == v {
 				s.Result = o.Name
 			}
-			switch n.Op.Name {
-			case "Transpose":
+			switch s.Op = n.Op.Name; n.Op {
+			case op.Transpose:
 				s.Op, s.Perm = "transpose", ir.AttrsOf[op.TransposeAttrs](n).Perm
-			case "Concat":
-				axis := ir.AttrsOf[op.AxisAttr](n).Axis
-				s.Op, s.Axis = "concat", &axis
-			case "Reshape":
+			case op.Concat:
+				s.Op, s.Axis = "concat", new(ir.AttrsOf[op.AxisAttr](n).Axis)
+			case op.Reshape:
 				s.Op = "reshape"
-			default:
-				s.Op = n.Op.Name
 			}
 			for k, x := range n.In {
 				if s.Op != "reshape" || k == 0 {

@@ -70,19 +70,13 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 // 1, taps], the last tap first.
 func phased(w *tensor.Dense, s, taps int) *tensor.Dense {
 	cin, cout, k := w.Shape[0], w.Shape[1], w.Shape[3]
-	f := make([]float64, s*cout*cin*taps)
-	for r := range s {
-		for o := range cout {
-			for c := range cin {
-				for j := range taps {
-					if at := s*j + r; at < k {
-						f[((r*cout+o)*cin+c)*taps+taps-1-j] = w.Float((c*cout+o)*k + at)
-					}
-				}
-			}
+	return woven(w, []int{s * cout, cin, 1, taps}, func(i []int) int {
+		at := s*(taps-1-i[3]) + i[0]/cout
+		if at >= k {
+			return -1
 		}
-	}
-	return tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f)
+		return (i[1]*cout+i[0]%cout)*k + at
+	})
 }
 
 // interleaved is v, [batch, s*cout, 1, m], as [batch, cout, 1, m*s].

@@ -86,24 +86,28 @@ func (s *sub) fit(x *ir.Value, d, begin, size int) *ir.Value {
 // blocked are weights [O, C, kh, kw] for channels (c, place in a block) along
 // axis a of space, with zeros behind the kernel.
 func blocked(w *tensor.Dense, a, step, taps int) *tensor.Dense {
-	o, c, k := w.Shape[0], w.Shape[1], w.Shape[2:]
-	size := slices.Clone(k)
-	size[a] = taps
-	f := w.Floats()
-	out := make([]float64, 0, o*c*step*size[0]*size[1])
-	for i := range o * c {
-		for j := range step {
-			for h := range size[0] {
-				for v := range size[1] {
-					at := []int{h, v}
-					if at[a] = at[a]*step + j; at[a] >= k[a] {
-						out = append(out, 0)
-						continue
-					}
-					out = append(out, f[(i*k[0]+at[0])*k[1]+at[1]])
-				}
-			}
+	shape := slices.Clone(w.Shape)
+	shape[1], shape[2+a] = shape[1]*step, taps
+	st := tensor.Strides(w.Shape)
+	return woven(w, shape, func(i []int) int {
+		at := []int{i[2], i[3]}
+		if at[a] = at[a]*step + i[1]%step; at[a] >= w.Shape[2+a] {
+			return -1
+		}
+		return i[0]*st[0] + i[1]/step*st[1] + at[0]*st[2] + at[1]
+	})
+}
+
+// woven has, at every place of a shape, the element of w that from names, and zero where that is -1.
+func woven(w *tensor.Dense, shape []int, from func(i []int) int) *tensor.Dense {
+	out, st, i := tensor.New(w.DType, shape), tensor.Strides(shape), make([]int, len(shape))
+	for e := range out.Len() {
+		for d := range i {
+			i[d] = e / st[d] % shape[d]
+		}
+		if k := from(i); k >= 0 {
+			out.CopyElem(e, w, k)
 		}
 	}
-	return tensor.FromFloats(w.DType, []int{o, c * step, size[0], size[1]}, out)
+	return out
 }

@@ -86,13 +86,12 @@ func (s *sub) turned(n *ir.Node, g *op.ConvGeom) *ir.Value {
 
 // spread puts zeros between the taps of a kernel, so that it is not dilated.
 func spread(w *tensor.Dense, dilations []int) *tensor.Dense {
-	kh, kw := w.Shape[2], w.Shape[3]
-	h, v := (kh-1)*dilations[0]+1, (kw-1)*dilations[1]+1
-	f := w.Floats()
-	out := make([]float64, w.Shape[0]*w.Shape[1]*h*v)
-	for i, x := range f {
-		at := i / (kh * kw) * h * v
-		out[at+i/kw%kh*dilations[0]*v+i%kw*dilations[1]] = x
-	}
-	return tensor.FromFloats(w.DType, []int{w.Shape[0], w.Shape[1], h, v}, out)
+	kh, kw, st := w.Shape[2], w.Shape[3], tensor.Strides(w.Shape)
+	shape := []int{w.Shape[0], w.Shape[1], (kh-1)*dilations[0] + 1, (kw-1)*dilations[1] + 1}
+	return woven(w, shape, func(i []int) int {
+		if i[2]%dilations[0] != 0 || i[3]%dilations[1] != 0 {
+			return -1
+		}
+		return i[0]*st[0] + i[1]*st[1] + i[2]/dilations[0]*st[2] + i[3]/dilations[1]
+	})
 }
