@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
@@ -74,13 +73,6 @@ type Result struct {
 	Moved bool
 }
 
-// Prepare are the float passes that Run runs first.
-func Prepare() []pass.Pass {
-	ps := bug.Must(pass.Select(legal.Passes, "einsum", "const-fold", "cleanup", "patterns", "transpose", "decompose",
-		"bn-fold", "bn-linear", "conv1d", "cleanup"))
-	return ps
-}
-
 // Run rewrites a float graph, which it leaves alone. Feeding the native
 // outputs to Restore gives the original outputs: bit for bit where data was
 // only moved, up to rounding where sums were taken in another order. What has
@@ -91,7 +83,9 @@ func Run(g *ir.Graph, opt Options) (r *Result, err error) {
 	r = &Result{}
 	if !opt.AsIs && !opt.Integer {
 		c := &pass.Ctx{}
-		fail.Check((&pass.Manager{Passes: Prepare()}).Run(c, g))
+		first := fail.Must(pass.Select(legal.Passes, "einsum", "const-fold", "cleanup", "patterns", "transpose",
+			"decompose", "bn-fold", "bn-linear", "conv1d", "cleanup"))
+		fail.Check((&pass.Manager{Passes: first}).Run(c, g))
 		r.Rewrites = c.Rewrites
 	}
 	c := &pass.Ctx{}
