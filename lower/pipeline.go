@@ -70,6 +70,7 @@ var floatRows = []*Stage{
 	floatPass("cleanup", "cleanup-2"),
 	floatPass("channel-conv", "", legalize, ownRanks),
 	floatPass("absorb", "", legalize, ownRanks),
+	floatPass("dead-taps", "", legalize),
 	floatPass("flatten-order", "", legalize, ownRanks),
 	floatPass("pixel-shuffle", "", legalize, ownRanks),
 	{

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // mostDeep is how many slices of depth a window may have: each is a copy of the input.
@@ -44,20 +45,31 @@ func conv3d(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 // flatWeights are constant weights [O, C, D, H, W], which may stand behind DequantizeLinear, as
 // [O, D*C, H, W]; nil for others.
 func flatWeights(g *ir.Graph, n *ir.Node, x *op.ConvGeom) *ir.Value {
-	w, dq := n.In[1], n.In[1].Def
-	if is(dq, "DequantizeLinear") && dq.In[1].Type.Rank() <= 1 &&
-		(dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, 5) == 0) {
-		w = dq.In[0]
-	}
-	if w.Const == nil || w.Type.Quant != nil || x.Kernel[0] > mostDeep {
+	if x.Kernel[0] > mostDeep {
 		return nil
 	}
-	shape := []int{x.COut, x.Kernel[0] * x.CIn / x.Group, x.Kernel[1], x.Kernel[2]}
-	flat := g.AddConst(w.Name, w.Const.Transpose([]int{0, 2, 1, 3, 4}).Reshaped(shape))
-	if w == n.In[1] {
-		return flat
+	return otherWeights(g, n, func(w *tensor.Dense) *tensor.Dense {
+		shape := []int{x.COut, x.Kernel[0] * x.CIn / x.Group, x.Kernel[1], x.Kernel[2]}
+		return w.Transpose([]int{0, 2, 1, 3, 4}).Reshaped(shape)
+	})
+}
+
+// otherWeights are what is made of the constant weights of a Conv, which may stand behind
+// DequantizeLinear; nil where they are not constant. Output channels stay in dimension 0.
+func otherWeights(g *ir.Graph, n *ir.Node, made func(w *tensor.Dense) *tensor.Dense) *ir.Value {
+	w, dq := n.In[1], n.In[1].Def
+	if is(dq, "DequantizeLinear") && dq.In[1].Type.Rank() <= 1 &&
+		(dq.In[1].Type.Elems() == 1 || op.AxisOf(dq, w.Type.Rank()) == 0) {
+		w = dq.In[0]
 	}
-	return insert(g, n, dq.Op, dq.Name, dq.Attrs.Clone(), append([]*ir.Value{flat}, dq.In[1:]...)...)
+	if w.Const == nil || w.Type.Quant != nil {
+		return nil
+	}
+	v := g.AddConst(w.Name, made(w.Const))
+	if w == n.In[1] {
+		return v
+	}
+	return insert(g, n, dq.Op, dq.Name, dq.Attrs.Clone(), append([]*ir.Value{v}, dq.In[1:]...)...)
 }
 
 // pictures is a Conv in two dimensions.

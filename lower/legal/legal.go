@@ -46,6 +46,7 @@ var Passes = []pass.Pass{
 	{Name: "channel-conv", Numerics: pass.Reassoc, Run: pass.Each(channelConv),
 		Doc: "a scale and shift per channel as a 1x1 depthwise convolution"},
 	{Name: "absorb", Run: absorb, Doc: "Pad into windowed operators, Relu and Clip into the operators that feed them"},
+	{Name: "dead-taps", Run: pass.Each(deadTaps), Doc: "windows of Conv without the taps that see padding alone"},
 	{Name: "flatten-order", Numerics: pass.Reassoc, Run: pass.Each(flattenOrder),
 		Doc: "permute Gemm weights so that channels-last feature maps are flattened without a copy"},
 	{Name: "pixel-shuffle", Run: pass.Each(pixelShuffle),

@@ -104,6 +104,33 @@ func TestThreeDimensions(t *testing.T) {
 	}
 }
 
+// TestDeadTaps draws convolutions of small inputs with wide windows.
+func TestDeadTaps(t *testing.T) {
+	fewer := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		rank := 1 + r.IntN(3)
+		draw := func(n, add int) []int { return lists.Make(rank, func(int) int { return r.IntN(n) + add }) }
+		in, kernel, dilations, strides := draw(3, 1), draw(3, 1), draw(3, 1), draw(2, 1)
+		begin, end := draw(4, 0), draw(4, 0)
+		for d := range rank { // a window fits
+			end[d] = max(end[d], (kernel[d]-1)*dilations[d]+1-in[d]-begin[d])
+		}
+		text := func(v []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]") }
+		g := irtest.Parse(t, fmt.Sprintf(`graph "g" {
+			in %%x : f64[1,2,%s]
+			const %%w : f64[3,2,%s] = rand 1
+			%%y = Conv(%%x, %%w) {dilations=[%s], strides=[%s], pads=[%s,%s]}
+			out "y" = %%y
+		}`, text(in), text(kernel), text(dilations), text(strides), text(begin), text(end)))
+		only(t, g, "dead-taps")
+		if text(g.Nodes[0].In[1].Type.Shape[2:]) != text(kernel) {
+			fewer++
+		}
+	}
+	testenv.Check(t, fewer > 100, "%d windows got smaller", fewer)
+}
+
 // TestProductParts draws products of reals or integers, whose columns are read in parts behind a Reshape and a
 // Transpose.
 func TestProductParts(t *testing.T) {
