@@ -42,13 +42,12 @@ func affineFrom(q *ir.Quant) affine {
 	return affine{float64(q.Scale[0]), float64(q.Zero[0])}
 }
 
-// cost is the expected error of a quantisation, or any number above enough where that is
-// less than the error.
-type cost func(a affine, enough float64) float64
+// cost is the expected error of a quantisation.
+type cost func(a affine) float64
 
 // squaredError is the sum of the squared errors of all points, by their weights.
 func squaredError(x, w []float64) cost {
-	return func(a affine, _ float64) float64 {
+	return func(a affine) float64 {
 		return vec.RoundingError(x, w, 1/a.scale, -128-a.zero, 127-a.zero) * a.scale * a.scale
 	}
 }
@@ -65,7 +64,7 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 	lo, hi = min(lo, 0), max(hi, 0)
 	fullLo, fullHi := lo, hi
 	best := affineOf(lo, hi)
-	least := c(best, math.Inf(1))
+	least := c(best)
 	try := func(l, h float64) {
 		if fixed.lo {
 			l = fullLo
@@ -80,7 +79,7 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 		if a == best { // as where an end at zero is moved
 			return
 		}
-		if e := c(a, least); e < least {
+		if e := c(a); e < least {
 			best, least, lo, hi = a, e, l, h
 		}
 	}

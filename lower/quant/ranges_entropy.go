@@ -7,28 +7,11 @@ import "math"
 // entropyBins is the resolution of the reference distribution, levels how many a candidate has.
 const entropyBins, levels = 2048, 256
 
-// firstBin is the first bin from x on, entropyBins where all lie before it.
-func firstBin(x float64) int {
-	switch {
-	case !(x > 0):
-		return 0
-	case x >= entropyBins:
-		return entropyBins
-	}
-	i := int(x)
-	if float64(i) < x {
-		i++
-	}
-	return i
-}
-
 // divergence is the Kullback-Leibler divergence of the elements from what a
 // quantisation makes of them, after Migacz, "8-bit inference with TensorRT"
 // (2017): the reference keeps the mass outside the range in its outermost
 // bins, the candidate spreads each level's mass over the bins that the level
 // covers and that are not empty. Elements that are zero take no part.
-//
-// Most ranges that are tried cut so much off that the outermost levels tell, see clipped.
 func divergence(x, w []float64, lo, hi float64) cost {
 	width := (hi - lo) / entropyBins
 	hist := make([]float64, entropyBins)
@@ -43,9 +26,9 @@ func divergence(x, w []float64, lo, hi float64) cost {
 			used[i+1]++
 		}
 	}
-	return func(a affine, enough float64) float64 {
+	return func(a affine) float64 {
 		begin := func(q float64) int { // of the bins whose middles are of level q or more
-			return firstBin(((q-a.zero-0.5)*a.scale-lo)/width - 0.5)
+			return int(min(max(math.Ceil(((q-a.zero-0.5)*a.scale-lo)/width-0.5), 0), entropyBins))
 		}
 		first, last := begin(-128), begin(128)-1
 		if first > last || used[last+1] == used[first] {
@@ -59,21 +42,6 @@ func divergence(x, w []float64, lo, hi float64) cost {
 		}
 		// The sum of p*log(p/q), where q is the same in all bins of a level.
 		total := kept + below + above
-		outer := outermost{kept: kept, total: total}
-		q, to := -127.0, begin(-127)
-		for ; to == first; q++ {
-			to = begin(q + 1)
-		}
-		outer.add(mass[to]-mass[first], below, used[to]-used[first], hist[first] == 0)
-		for q, to = 127.0, begin(127); to == last+1; q-- {
-			to = begin(q - 1)
-		}
-		outer.add(mass[last+1]-mass[to], above, used[last+1]-used[to], hist[last] == 0)
-		if to > first { // there are two levels at least
-			if least := outer.divergence(); least > enough {
-				return least
-			}
-		}
 		kl := sum/total - math.Log(total)
 		// Of every level that has elements, or gets what lies outside: its share, and the logarithm of what
 		// the candidate gives each bin.
@@ -100,11 +68,7 @@ func divergence(x, w []float64, lo, hi float64) cost {
 				}
 			}
 			if bins > 0 {
-				p := m / kept / float64(bins)
-				if p < massFloor {
-					p = massFloor
-				}
-				shares[n], logs[n] = r/total, p
+				shares[n], logs[n] = r/total, max(m/kept/float64(bins), massFloor)
 				n++
 			}
 			from = to
@@ -119,38 +83,6 @@ func divergence(x, w []float64, lo, hi float64) cost {
 
 // massFloor is what a bin of a level without mass is given where the reference has some.
 const massFloor = 1e-12
-
-// outermost are the outermost levels of a quantisation, and all others as one: of which the
-// divergence is at most that of the bins in them.
-type outermost struct {
-	kept, total float64
-	p, q        float64 // shares of the levels that were added
-	sum         float64
-}
-
-// add adds a level of mass m, in some bins, and what lies outside; empty: the outermost bin is.
-func (o *outermost) add(m, outside float64, bins int, empty bool) {
-	if empty && outside > 0 {
-		bins++
-	}
-	if bins == 0 {
-		return
-	}
-	p, q := (m+outside)/o.total, max(m/o.kept, massFloor*float64(bins))
-	o.p, o.q = o.p+p, o.q+q
-	if p > 0 {
-		o.sum += float64(p * quickLog(p/q))
-	}
-}
-
-// divergence is that of the levels, less what sums of floors and roundings may differ by.
-func (o *outermost) divergence() float64 {
-	const doubt = 1e-8
-	if p := 1 - o.p; p > doubt {
-		return o.sum + float64(p*quickLog(p/(max(1-o.q, 0)+doubt))) - doubt
-	}
-	return o.sum - doubt
-}
 
 // logParts are the inverses of the middles of equal parts of the numbers from 1 to 2, and their
 // logarithms.
@@ -175,13 +107,6 @@ func quickLogs(x []float64) {
 		series = 1 - float64(d*series)
 		x[i] = float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*series)
 	}
-}
-
-// quickLog is one of quickLogs.
-func quickLog(x float64) float64 {
-	v := [1]float64{x}
-	quickLogs(v[:])
-	return v[0]
 }
 
 // timesLog is x*log(x).
