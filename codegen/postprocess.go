@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 	"github.com/nncc/nncc/ir/tensor"
@@ -76,7 +77,8 @@ type poster struct {
 }
 
 // postViews are the views of what m asks for.
-func postViews(m Model, infos []IOInfo, views []ioView) ([]postView, error) {
+func postViews(m Model, infos []IOInfo, views []ioView) (out []postView, err error) {
+	defer fail.Catch(&err)
 	p := m.Postprocess
 	if p.Empty() {
 		return nil, nil
@@ -89,12 +91,7 @@ func postViews(m Model, infos []IOInfo, views []ioView) ([]postView, error) {
 		}
 		w.types, w.names = append(w.types, infos[i].Type), append(w.names, views[i].Fn)
 	}
-	var out []postView
-	for _, f := range []func(*Postprocess) (*postView, error){w.boxes, w.classes, w.keywords} {
-		v, err := f(p)
-		if err != nil {
-			return nil, err
-		}
+	for _, v := range []*postView{w.boxes(p), w.classes(p), w.keywords(p)} {
 		if v != nil {
 			out = append(out, *v)
 		}
@@ -151,16 +148,13 @@ func postType(list []types.Type) (kind, ctype string, err error) {
 }
 
 // view begins one.
-func (w *poster) view(kind, says string, list []types.Type) (*postView, error) {
-	k, ctype, err := postType(list)
-	if err != nil {
-		return nil, err
-	}
+func (w *poster) view(kind, says string, list []types.Type) *postView {
+	k, ctype := fail.Must2(postType(list))
 	v := &postView{Kind: kind, Kernel: "nncc_" + kind + "_" + k, CType: ctype,
 		ParamsType: "nncc_" + kind + "_params", ParamsName: w.prefix + "_postprocess_params_" + kind}
 	v.PostprocessInfo = PostprocessInfo{Function: w.prefix + "_postprocess_" + kind, File: w.prefix + "_postprocess.c",
 		Says: comment(says)}
-	return v, nil
+	return v
 }
 
 // table adds constants and gives their name.
@@ -227,19 +221,16 @@ func logit(t float32) float32 {
 }
 
 // boxes is the view of a detector.
-func (w *poster) boxes(p *Postprocess) (*postView, error) {
+func (w *poster) boxes(p *Postprocess) *postView {
 	b := p.Boxes
 	if b == nil {
-		return nil, nil
+		return nil
 	}
 	used := b.Used()
 	number := func(f postprocess.Field) int { return slices.Index(used, f.Output) }
 	list := lists.Map(used, func(i int) types.Type { return w.types[i] })
-	v, err := w.view("boxes", fmt.Sprintf("boxes of %d classes in an input of %g x %g pixels", b.Labels(), b.Width,
+	v := w.view("boxes", fmt.Sprintf("boxes of %d classes in an input of %g x %g pixels", b.Labels(), b.Width,
 		b.Height), list)
-	if err != nil {
-		return nil, err
-	}
 	v.Most, v.Candidates, v.Bytes, v.Count = b.Most, b.Candidates, 4+28*b.Candidates, len(used)
 	v.Outputs = lists.Map(used, func(i int) string { return w.names[i] })
 	lowest := slices.Min(b.Threshold)
@@ -279,7 +270,7 @@ func (w *poster) boxes(p *Postprocess) (*postView, error) {
 			b.Candidates, b.Most),
 		fmt.Sprintf(".width = %s, .height = %s", FloatLit(b.Width), FloatLit(b.Height)),
 		fmt.Sprintf(".maps = %d, .map = %s, .steps = %s_postprocess_steps", len(b.Maps), name, w.prefix)}
-	return v, nil
+	return v
 }
 
 // leastReals are values of an output of floats below which no score reaches each threshold.
@@ -387,36 +378,30 @@ func (w *poster) integers(b *postprocess.Boxes, m *postprocess.Map, margin float
 }
 
 // classes is the view of the best classes.
-func (w *poster) classes(p *Postprocess) (*postView, error) {
+func (w *poster) classes(p *Postprocess) *postView {
 	c := p.Classes
 	if c == nil {
-		return nil, nil
+		return nil
 	}
 	t := w.types[c.Output]
-	v, err := w.view("classes", fmt.Sprintf("the best %d of %d classes", c.Top, c.Count), []types.Type{t})
-	if err != nil {
-		return nil, err
-	}
+	v := w.view("classes", fmt.Sprintf("the best %d of %d classes", c.Top, c.Count), []types.Type{t})
 	v.Most, v.Bytes, v.Outputs = c.Top, 4+8*c.Top, []string{w.names[c.Output]}
 	v.Params = []string{
 		fmt.Sprintf(".count = %d, .scores = %d, .top = %d", c.Count, c.Scores, c.Top),
 		fmt.Sprintf(".thresholds = %d, .threshold = %s", len(c.Threshold), table(v, w.prefix, "threshold_classes",
 			"float", "The least scores.", c.Threshold, FloatLit)),
 		fmt.Sprintf(".steps = %s", steps(t))}
-	return v, nil
+	return v
 }
 
 // keywords is the view of keywords.
-func (w *poster) keywords(p *Postprocess) (*postView, error) {
+func (w *poster) keywords(p *Postprocess) *postView {
 	k := p.Keywords
 	if k == nil {
-		return nil, nil
+		return nil
 	}
 	t := w.types[k.Output]
-	v, err := w.view("keywords", fmt.Sprintf("keywords by their mean scores in %d runs", k.Window), []types.Type{t})
-	if err != nil {
-		return nil, err
-	}
+	v := w.view("keywords", fmt.Sprintf("keywords by their mean scores in %d runs", k.Window), []types.Type{t})
 	v.Count, v.Window, v.Outputs = k.Count, k.Window, []string{w.names[k.Output]}
 	v.Bytes = 12 + 2*k.Window*k.Count + 4*k.Count
 	list := make([]int32, k.Count)
@@ -431,7 +416,7 @@ func (w *poster) keywords(p *Postprocess) (*postView, error) {
 		fmt.Sprintf(".least = %s", table(v, w.prefix, "least_keywords", "int32_t",
 			"Sums over the window that are enough, in 1/32768; -1: no keyword.", list, intLit)),
 		fmt.Sprintf(".steps = %s", steps(t))}
-	return v, nil
+	return v
 }
 
 // postFunctions are the kernels that postprocessing calls.

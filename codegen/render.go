@@ -60,38 +60,25 @@ func tidy(b []byte) []byte {
 }
 
 // jobs are the model's sources.
-func (v *modelView) jobs() []job {
-	jobs := []job{
-		{v.Prefix + ".h", "model.h.tmpl"},
-		{v.Prefix + ".c", "model.c.tmpl"},
-		{v.Prefix + ".hpp", "model.hpp.tmpl"},
-		{v.Prefix + "_names.h", "names.h.tmpl"},
+func (v *modelView) jobs() (list []job) {
+	weights, before, behind := v.HasWeights(), v.Preprocesses(), v.Postprocesses()
+	for _, x := range []struct {
+		is        bool
+		end, tmpl string
+	}{
+		{true, ".h", "model.h"}, {true, ".c", "model.c"}, {true, ".hpp", "model.hpp"}, {true, "_names.h", "names.h"},
+		{weights, "_weights.h", v.weightsTemplate() + ".h"}, {weights, "_weights.c", v.weightsTemplate() + ".c"},
+		{v.HasCopies(), "_stage.h", "stage.h"}, {v.Staged != nil, "_stage.c", "stage.c"},
+		{len(v.Images) > 0, "_images.h", "images.h"}, {len(v.Images) > 0, "_images.c", "images.c"},
+		{v.NeedsHelpers(), "_io.c", "io.c"},
+		{before, "_preprocess.h", "preprocess.h"}, {before, "_preprocess.c", "preprocess.c"},
+		{behind, "_postprocess.h", "postprocess.h"}, {behind, "_postprocess.c", "postprocess.c"},
+	} {
+		if x.is {
+			list = append(list, job{v.Prefix + x.end, x.tmpl + ".tmpl"})
+		}
 	}
-	if v.HasWeights() {
-		jobs = append(jobs, job{v.Prefix + "_weights.h", v.weightsTemplate() + ".h.tmpl"},
-			job{v.Prefix + "_weights.c", v.weightsTemplate() + ".c.tmpl"})
-	}
-	if v.HasCopies() {
-		jobs = append(jobs, job{v.Prefix + "_stage.h", "stage.h.tmpl"})
-	}
-	if v.Staged != nil {
-		jobs = append(jobs, job{v.Prefix + "_stage.c", "stage.c.tmpl"})
-	}
-	if len(v.Images) > 0 {
-		jobs = append(jobs, job{v.Prefix + "_images.h", "images.h.tmpl"}, job{v.Prefix + "_images.c", "images.c.tmpl"})
-	}
-	if v.NeedsHelpers() {
-		jobs = append(jobs, job{v.Prefix + "_io.c", "io.c.tmpl"})
-	}
-	if v.Preprocesses() {
-		jobs = append(jobs, job{v.Prefix + "_preprocess.h", "preprocess.h.tmpl"},
-			job{v.Prefix + "_preprocess.c", "preprocess.c.tmpl"})
-	}
-	if v.Postprocesses() {
-		jobs = append(jobs, job{v.Prefix + "_postprocess.h", "postprocess.h.tmpl"},
-			job{v.Prefix + "_postprocess.c", "postprocess.c.tmpl"})
-	}
-	return jobs
+	return list
 }
 
 // renderJobs prints files of one view.

@@ -42,7 +42,11 @@ func (c *Config) Verify(ctx context.Context) (*report.Verdict, error) {
 // Verify is Config.Verify on a compiled model, beside those that share its firmware. It
 // completes the report.
 func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
-	vs, err := o.Firmware.Verify(ctx)
+	return o.own(o.Firmware.Verify(ctx))
+}
+
+// own is the model's verdict among those of the firmware.
+func (o *Compiled) own(vs []*report.Verdict, err error) (*report.Verdict, error) {
 	if vs == nil {
 		return nil, err
 	}
@@ -397,34 +401,25 @@ func (c *Config) calibrated(o *Compiled, ins []*ir.Value) (out []verify.Case, er
 
 // Profile is Verify with what every layer costs: sizes, MACs, bytes, and
 // estimated cycles where the core has a table of them.
-func (f *Firmware) Profile(ctx context.Context) ([]*report.Verdict, error) {
+func (f *Firmware) Profile(ctx context.Context) (vs []*report.Verdict, err error) {
+	defer fail.Catch(&err)
 	f.profiling = true
-	logs := make([]*report.CycleLog, len(f.Models))
+	logs := lists.Map(f.Models, func(o *Compiled) *report.CycleLog { return fail.Must(o.cycleLog()) })
+	if vs, err = f.Verify(ctx); err != nil {
+		return vs, err
+	}
 	for i, o := range f.Models {
-		var err error
-		if logs[i], err = o.cycleLog(); err != nil {
-			return nil, err
+		vs[i].Describe(&o.Subject, o.Report)
+		if logs[i] != nil {
+			vs[i].Measure(logs[i])
 		}
 	}
-	vs, err := f.Verify(ctx)
-	if err == nil {
-		for i, o := range f.Models {
-			vs[i].Describe(&o.Subject, o.Report)
-			if logs[i] != nil {
-				vs[i].Measure(logs[i])
-			}
-		}
-	}
-	return vs, err
+	return vs, nil
 }
 
 // Profile is that of the firmware that the model is part of.
 func (o *Compiled) Profile(ctx context.Context) (*report.Verdict, error) {
-	vs, err := o.Firmware.Profile(ctx)
-	if vs == nil {
-		return nil, err
-	}
-	return vs[slices.Index(o.Firmware.Models, o)], err
+	return o.own(o.Firmware.Profile(ctx))
 }
 
 // cycleLog is what was measured on a real core (--measured), or nil.
