@@ -223,7 +223,7 @@ func models() (list []*model) {
 		"hostile": {unit: codegen.Model{Source: "*/ int evil; /* ??/\n\\"}, opt: codegen.Options{Board: "a*/b",
 			Notes: []string{"line\none `x` */"}}},
 	}
-	for _, f := range bug.Must(txtar.ParseFile("testdata/models.txtar")).Files {
+	for _, f := range bug.Must(txtar.ParseFile("testdata/graphs/models.txtar")).Files {
 		m := more[f.Name]
 		m.prefix, m.src = f.Name, string(f.Data)
 		list = append(list, &m)
