@@ -34,6 +34,9 @@ func deadTaps(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if slices.Max(from) == 0 && slices.Equal(to, x.Kernel) {
 		return
 	}
+	if dq := n.In[1].Def; g.SoleUse(n.In[1]) != n || is(dq, "DequantizeLinear") && g.SoleUse(dq.In[0]) != dq {
+		return // a kernel in float shares the weights
+	}
 	w := otherWeights(g, n, func(w *tensor.Dense) *tensor.Dense {
 		for d := range rank {
 			w = w.Slice(2+d, from[d], to[d])

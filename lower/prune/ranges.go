@@ -93,7 +93,7 @@ func sources(n *ir.Node, f *product) [][]source {
 	if len(n.Out) != 1 || !n.Quantised() {
 		return nil
 	}
-	x, y := n.In[0], n.Out[0].Type
+	x, y := n.Input(0), n.Out[0].Type
 	switch {
 	case f != nil:
 		if f.depthwise() {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -70,7 +69,7 @@ func (b *builder) node(n *ir.Node) {
 	}
 	if y == nil {
 		in := lists.Each(n.In, b.all)
-		m := fail.Must(b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
+		m := bug.Must(b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 		m.Origin = n.Origin
 		for i, v := range n.Out {
 			m.Out[i].Type = v.Type.WithOrder(nil)

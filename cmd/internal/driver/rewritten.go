@@ -126,7 +126,8 @@ func (c *Config) export(r *Rewritten, g *ir.Graph) (err error) {
 
 // form rewrites a copy of g: by the float passes (all, or those named) where it
 // keeps its ranks, else on 4-D tensors.
-func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lower.Rewritten, error) {
+func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (_ *lower.Rewritten, err error) {
+	defer fail.Catch(&err)
 	if outputs != option.OutputsByUse {
 		if lower.Quantised(g) {
 			return nil, badInput("%s is quantised: --outputs %s takes float models; without it a quantised "+
