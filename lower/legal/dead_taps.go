@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -22,16 +23,10 @@ func deadTaps(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	x := bug.Must(op.ConvGeometry(n))
 	rank := len(x.Kernel)
-	from, to, pads := make([]int, rank), slices.Clone(x.Kernel), make([]int, 2*rank)
-	for d := range rank {
-		from[d], to[d] = liveTaps(x, d)
-		pads[d] = x.PadBegin[d] - from[d]*x.Dilations[d]
-		pads[rank+d] = max(0, lastTap(x, d, to[d]-1)+1-x.In[d])
-		if (x.In[d]+pads[d]+pads[rank+d]-(to[d]-1-from[d])*x.Dilations[d]-1)/x.Strides[d]+1 != x.Out[d] || pads[d] < 0 {
-			from[d], to[d], pads[d], pads[rank+d] = 0, x.Kernel[d], x.PadBegin[d], x.PadEnd[d]
-		}
-	}
-	if slices.Max(from) == 0 && slices.Equal(to, x.Kernel) {
+	from, to, pads := liveWindow(x)
+	live := tensor.Count(lists.Make(rank, func(d int) int { return to[d] - from[d] }))
+	// A depthwise window of 25 taps for 49 gains little, and the forms that compute it may take more memory.
+	if all := tensor.Count(x.Kernel); live == all || x.Group > 1 && 2*live > all {
 		return
 	}
 	if dq := n.In[1].Def; g.SoleUse(n.In[1]) != n || is(dq, "DequantizeLinear") && g.SoleUse(dq.In[0]) != dq {
@@ -53,6 +48,21 @@ func deadTaps(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	n.SetAttrs(attrs)
 	g.SetInput(n, 1, w)
 	c.Did(n, "a window of %v, as the other taps of %v see padding alone", w.Type.Shape[2:], x.Kernel)
+}
+
+// liveWindow are the bounds of the taps that count, in each dimension, and the pads of their window.
+func liveWindow(x *op.ConvGeom) (from, to, pads []int) {
+	rank := len(x.Kernel)
+	from, to, pads = make([]int, rank), slices.Clone(x.Kernel), make([]int, 2*rank)
+	for d := range rank {
+		from[d], to[d] = liveTaps(x, d)
+		pads[d] = x.PadBegin[d] - from[d]*x.Dilations[d]
+		pads[rank+d] = max(0, lastTap(x, d, to[d]-1)+1-x.In[d])
+		if (x.In[d]+pads[d]+pads[rank+d]-(to[d]-1-from[d])*x.Dilations[d]-1)/x.Strides[d]+1 != x.Out[d] || pads[d] < 0 {
+			from[d], to[d], pads[d], pads[rank+d] = 0, x.Kernel[d], x.PadBegin[d], x.PadEnd[d]
+		}
+	}
+	return from, to, pads
 }
 
 // liveTaps are the bounds of the taps in one dimension that see an element somewhere; all where
