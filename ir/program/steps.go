@@ -147,7 +147,7 @@ type stay struct {
 }
 
 // stays are the pieces of all values that steps or the caller write. What is read of a value by a
-// view of it alone is a piece of its own, needed until that is read last; one in rows is one piece.
+// view of it alone is a piece of its own, needed until that is read last.
 func (p *Program) stays(live []lifetime) []*stay {
 	cuts, of := map[int][]int{}, map[int][]*stay{} // by value
 	for b, l := range live {
@@ -157,22 +157,12 @@ func (p *Program) stays(live []lifetime) []*stay {
 	}
 	var list []*stay
 	for b, l := range live {
-		e := p.extent(b)
-		if !l.written(b) || e.bytes == 0 {
+		if !l.written(b) {
 			continue
 		}
-		whole := stay{lifetime{l.first, l.first, l.own}, e, b}
-		at := cuts[b]
-		slices.Sort(at)
-		for _, end := range slices.Compact(at) {
-			if x := whole; e.pitch == 0 && e.at < end && end <= whole.end() {
-				x.at, x.bytes = e.at, end-e.at
-				e.at = end
-				of[b] = append(of[b], &x)
-			}
-		}
-		if e.pitch > 0 {
-			of[b] = []*stay{&whole}
+		slices.Sort(cuts[b])
+		for _, e := range p.extent(b).cut(slices.Compact(cuts[b])) {
+			of[b] = append(of[b], &stay{lifetime{l.first, l.first, l.own}, e, b})
 		}
 		list = append(list, of[b]...)
 	}
@@ -305,6 +295,27 @@ func (e extent) end() int {
 		return e.at + e.bytes
 	}
 	return e.at + (e.bytes/e.row-1)*e.pitch + e.row
+}
+
+// cut divides the bytes at some places, in order; a row with a place inside is a part of its own.
+func (e extent) cut(places []int) (parts []extent) {
+	row, pitch, from := e.row, e.pitch, 0
+	if pitch == 0 {
+		row, pitch = 1, 1
+	}
+	until := func(to int) {
+		if to = min(to, e.bytes/row); to > from {
+			x := e
+			x.at, x.bytes = e.at+from*pitch, (to-from)*row
+			parts, from = append(parts, x), to
+		}
+	}
+	for _, at := range places {
+		until((at - e.at) / pitch)
+		until((at - e.at + pitch - 1) / pitch)
+	}
+	until(e.bytes / row)
+	return parts
 }
 
 // runs calls f for every run of bytes, in order.

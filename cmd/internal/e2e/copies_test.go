@@ -416,3 +416,25 @@ func inOrder(t *testing.T, p *program.Program) {
 		}
 	}
 }
+
+// TestFire: where two layers fill the columns of one value, as in SqueezeNet, and the program runs it a few rows at a
+// time, rows that nothing reads any more are free while the last ones wait for the next turn.
+func TestFire(t *testing.T) {
+	for _, c := range [][3]int{{224, 16, 64}, {112, 16, 64}, {96, 8, 48}} {
+		text := fmt.Sprintf(`graph "g" { in %%x : f32[1,3,%d,%[1]d] const %%w : f32[64,3,3,3] = rand 1
+			%%c = Conv(%%x, %%w) {strides=[2,2]} %%r = Relu(%%c)
+			%%v0 = MaxPool(%%r) {kernel_shape=[3,3], strides=[2,2]}`, c[0])
+		for i, channels := range []int{64, 2 * c[2]} {
+			text += fmt.Sprintf(`
+			const %%s%d : f32[%d,%d,1,1] = rand 2
+			const %%a%[1]d : f32[%[4]d,%[2]d,1,1] = rand 3
+			const %%b%[1]d : f32[%[4]d,%[2]d,3,3] = rand 4
+			%%q%[1]d = Conv(%%v%[1]d, %%s%[1]d) %%qr%[1]d = Relu(%%q%[1]d)
+			%%e%[1]d = Conv(%%qr%[1]d, %%a%[1]d) %%er%[1]d = Relu(%%e%[1]d)
+			%%f%[1]d = Conv(%%qr%[1]d, %%b%[1]d) {pads=[1,1,1,1]} %%fr%[1]d = Relu(%%f%[1]d)
+			%%v%[5]d = Concat(%%er%[1]d, %%fr%[1]d) {axis=1}`, i, c[1], channels, c[2], i+1)
+		}
+		g := irtest.Parse(t, text+` %y = MaxPool(%v2) {kernel_shape=[3,3], strides=[2,2]} out "y" = %y }`)
+		compileType(t, g, "cortex-m4", option.Auto)
+	}
+}
